@@ -1,1 +1,25 @@
-//! The Secateur engine.
+//! The Secateur engine: bytes and a policy in, bytes and a report out.
+//!
+//! No I/O, clock, environment or randomness: the same body and policy give the same bytes on every
+//! machine. See `ARCHITECTURE.md` for the way the data goes.
+
+pub mod check;
+pub mod compose;
+pub mod dialect;
+pub mod edit;
+mod engine;
+mod guard;
+pub mod json;
+mod lower;
+pub mod models;
+pub mod policy;
+pub mod report;
+pub mod scene;
+mod splice;
+pub mod strategy;
+mod verify;
+pub mod view;
+
+pub use engine::{Outcome, Request, plan, prune};
+pub use splice::SpliceError;
+pub use verify::VerifyError;

@@ -1,0 +1,235 @@
+//! Whether a provider would accept a body. The same rules judge the input for `secateur check` and
+//! the output before it goes out.
+
+use crate::dialect::DialectId;
+use crate::view::{PartId, PartKind, Role, TurnId, View};
+
+/// A rule that a body breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Violation {
+    /// Which rule.
+    pub rule: Rule,
+    /// Byte offset of the turn or part that breaks it.
+    pub at: u32,
+}
+
+/// The rules, named after what is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Rule {
+    /// The list of turns is empty.
+    NoTurns,
+    /// The first turn that is not a system turn is not a user's.
+    FirstTurnNotUser,
+    /// A call that no result answers where the provider looks for it.
+    CallWithoutResult,
+    /// A result that answers no call where the provider looks for it.
+    ResultWithoutCall,
+    /// Two calls with one id.
+    DuplicateCallId,
+    /// Text before a result in the turn that answers calls.
+    ResultNotFirst,
+    /// A turn with calls that follows another turn of the model.
+    CallAfterModelTurn,
+    /// A text or content without anything in it.
+    EmptyText,
+    /// A role that the provider does not know.
+    UnknownRole,
+    /// A reasoning item without the item that was produced with it.
+    ReasoningWithoutFollower,
+}
+
+impl Rule {
+    /// In words, with what the provider demands.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoTurns => "there is no turn: at least one is required",
+            Self::FirstTurnNotUser => "the first turn must be the user's",
+            Self::CallWithoutResult => "a tool call has no result right behind it",
+            Self::ResultWithoutCall => "a tool result answers no call right before it",
+            Self::DuplicateCallId => "two tool calls share one id: ids must be unique",
+            Self::ResultNotFirst => "tool results must come before text in their turn",
+            Self::CallAfterModelTurn => "a tool call must follow a user turn or tool results",
+            Self::EmptyText => "a text or content is empty",
+            Self::UnknownRole => "the provider knows no such role",
+            Self::ReasoningWithoutFollower => {
+                "a reasoning item lacks the item that belongs behind it"
+            }
+        }
+    }
+}
+
+/// Every rule that the body breaks, in body order within each rule.
+#[must_use]
+pub fn check(view: &View<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut report = |rule, at| found.push(Violation { rule, at });
+    let rules = view.dialect().facts().rules;
+    if view.turns().is_empty() {
+        report(Rule::NoTurns, view.list().map_or(0, |list| list.start));
+    }
+    let start = |turn: TurnId| view.turn_span(turn).start;
+    if rules.first_turn_is_user
+        && let Some(first) = view
+            .turn_ids()
+            .find(|&turn| view.turn(turn).role != Role::System)
+        && matches!(view.turn(first).role, Role::Assistant | Role::Tool)
+    {
+        report(Rule::FirstTurnNotUser, start(first));
+    }
+    let has = |turn: TurnId, kind| view.parts_of(turn).any(|part| view.part(part).kind == kind);
+    let mut before: Option<TurnId> = None;
+    for turn in view.turn_ids() {
+        let role = view.turn(turn).role;
+        if role == Role::Other && view.dialect() != DialectId::OpenaiResponses {
+            report(Rule::UnknownRole, start(turn));
+        }
+        if rules.results_come_first && role == Role::User {
+            let mut kinds = view.parts_of(turn).map(|part| view.part(part).kind);
+            // Once something else was seen, no result may follow.
+            if kinds.any(|kind| kind != PartKind::Result)
+                && kinds.any(|kind| kind == PartKind::Result)
+            {
+                report(Rule::ResultNotFirst, start(turn));
+            }
+        }
+        if rules.calls_follow_user
+            && has(turn, PartKind::Call)
+            && before.is_some_and(|before| view.turn(before).role == Role::Assistant)
+        {
+            report(Rule::CallAfterModelTurn, start(turn));
+        }
+        if rules.text_is_not_empty {
+            empty_texts(view, turn, &mut report);
+        }
+        if rules.reasoning_has_follower {
+            let last = view.parts_of(turn).next_back();
+            if let Some(last) = last.filter(|&last| view.part(last).kind == PartKind::Thinking) {
+                report(Rule::ReasoningWithoutFollower, view.part(last).value.start);
+            }
+        }
+        before = Some(turn);
+    }
+    if rules.results_follow_their_call {
+        adjacent_pairs(view, &mut report);
+    } else if !view.history_is_elsewhere() {
+        pairs_anywhere(view, &mut report);
+    }
+    found
+}
+
+fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)) {
+    let is_last = turn.index() + 1 == view.turns().len();
+    let is_final_answer = is_last && view.turn(turn).role == Role::Assistant;
+    if view.parts_of(turn).next().is_none() && !is_final_answer {
+        report(Rule::EmptyText, view.turn_span(turn).start);
+    }
+    for id in view.parts_of(turn) {
+        let part = view.part(id);
+        let is_blank = || {
+            view.slots(id)
+                .iter()
+                .all(|slot| is_blank(slot.text.raw(view.body())))
+        };
+        if part.kind == PartKind::Text && is_blank() && !is_final_answer {
+            report(Rule::EmptyText, part.value.start);
+        }
+    }
+}
+
+/// Whether a raw JSON string holds white space only, escaped or not.
+fn is_blank(raw: &str) -> bool {
+    raw.split(r"\n")
+        .flat_map(|line| line.split(r"\t"))
+        .flat_map(|line| line.split(r"\r"))
+        .all(|text| text.trim().is_empty())
+}
+
+/// Where results must follow their call at once: every call of a turn is answered in the run of
+/// results right behind it, and every result there answers one of them.
+fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
+    let mut open: Vec<PartId> = Vec::new();
+    let mut answered: Vec<bool> = Vec::new();
+    let flush =
+        |open: &mut Vec<PartId>, answered: &mut Vec<bool>, report: &mut dyn FnMut(Rule, u32)| {
+            for (call, done) in open.drain(..).zip(answered.drain(..)) {
+                if !done {
+                    report(Rule::CallWithoutResult, offset(view, call));
+                }
+            }
+        };
+    let mut index: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
+    for turn in view.turn_ids() {
+        let results: Vec<PartId> = of_kind(view, turn, PartKind::Result).collect();
+        for result in &results {
+            let waiting = index
+                .get(key(view, *result))
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            // Two results for one call are let through: some clients split them.
+            match waiting
+                .iter()
+                .find(|&&at| !answered[at])
+                .or(waiting.first())
+            {
+                Some(&at) => answered[at] = true,
+                None => report(Rule::ResultWithoutCall, offset(view, *result)),
+            }
+        }
+        let calls: Vec<PartId> = of_kind(view, turn, PartKind::Call).collect();
+        if results.is_empty() || !calls.is_empty() {
+            flush(&mut open, &mut answered, report);
+            index.clear();
+            for call in calls {
+                let same = index.entry(key(view, call)).or_default();
+                if view.part(call).id.is_some() && !same.is_empty() {
+                    report(Rule::DuplicateCallId, offset(view, call));
+                }
+                same.push(open.len());
+                open.push(call);
+                answered.push(false);
+            }
+        }
+    }
+    flush(&mut open, &mut answered, report);
+}
+
+/// Where only the presence of both halves counts.
+fn pairs_anywhere(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
+    let exchanges = view.exchanges();
+    for id in view.part_ids() {
+        match view.part(id).kind {
+            PartKind::Call if exchanges.result_of(id).is_none() => {
+                report(Rule::CallWithoutResult, offset(view, id));
+            }
+            PartKind::Result if exchanges.call_of(id).is_none() => {
+                report(Rule::ResultWithoutCall, offset(view, id));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn of_kind<'v>(
+    view: &'v View<'_>,
+    turn: TurnId,
+    kind: PartKind,
+) -> impl Iterator<Item = PartId> + 'v {
+    view.parts_of(turn)
+        .filter(move |&part| view.part(part).kind == kind)
+}
+
+/// What pairs a call with its result: the id, or without one the tool's name.
+fn key<'v>(view: &'v View<'_>, part: PartId) -> &'v str {
+    let part = view.part(part);
+    part.id.or(part.name).map_or("", |key| key.raw(view.body()))
+}
+
+fn offset(view: &View<'_>, id: PartId) -> u32 {
+    let part = view.part(id);
+    let turn_start = part.turn.map_or(0, |turn| view.turn_span(turn).start);
+    view.seat(id)
+        .map_or(turn_start.max(part.value.start), |seat| seat.span.start)
+}

@@ -1,0 +1,238 @@
+//! Putting plans together: each strategy sees what the ones before it decided, and every edit
+//! passes the guards before it counts.
+
+use crate::edit::{Action, Edit, Piece, Plan, SkipReason, Target};
+use crate::guard;
+use crate::scene::{Ends, ModelFacts, PartState, Scene};
+use crate::strategy::Strategy;
+use crate::view::{Exchanges, PartId, TurnId, View};
+
+/// The decisions so far.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    gone: Vec<bool>,
+    states: Vec<PartState>,
+    chars: Vec<usize>,
+    /// Index of the edit that touched a part.
+    edit_of: Vec<Option<u32>>,
+    plan: Plan,
+}
+
+impl Draft {
+    /// Nothing decided yet.
+    #[must_use]
+    pub fn new(view: &View<'_>) -> Self {
+        Self {
+            gone: vec![false; view.turns().len()],
+            states: vec![PartState::Whole; view.parts().len()],
+            chars: view.part_ids().map(|part| view.chars(part)).collect(),
+            edit_of: vec![None; view.parts().len()],
+            plan: Plan::default(),
+        }
+    }
+
+    /// Whether a turn was dropped.
+    #[must_use]
+    pub fn is_gone(&self, turn: TurnId) -> bool {
+        self.gone[turn.index()]
+    }
+
+    /// What has become of a part.
+    #[must_use]
+    pub fn state(&self, part: PartId) -> PartState {
+        self.states[part.index()]
+    }
+
+    /// Characters of a part's text after the edits.
+    #[must_use]
+    pub fn chars(&self, part: PartId) -> usize {
+        self.chars[part.index()]
+    }
+
+    /// The edits that count, and all skips.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The edits that count, and all skips.
+    #[must_use]
+    pub fn into_plan(self) -> Plan {
+        self.plan
+    }
+
+    fn drop_turn(&mut self, view: &View<'_>, turn: TurnId) {
+        self.gone[turn.index()] = true;
+        for part in view.parts_of(turn) {
+            self.remove_part(part);
+        }
+    }
+
+    fn remove_part(&mut self, part: PartId) {
+        self.states[part.index()] = PartState::Gone;
+        self.chars[part.index()] = 0;
+    }
+}
+
+/// Runs the strategies in order over the first `visible` turns and adds to the draft what the
+/// guards let through.
+pub(crate) fn run(
+    view: &View<'_>,
+    exchanges: &Exchanges,
+    model: ModelFacts,
+    visible: u32,
+    strategies: &[&dyn Strategy],
+    draft: &mut Draft,
+) {
+    let ends = Ends::of(view, visible);
+    for strategy in strategies {
+        let scene = Scene {
+            view,
+            exchanges,
+            draft,
+            model,
+            visible,
+            ends,
+        };
+        let plan = strategy.plan(&scene);
+        let settled = settle(&scene, plan, strategy.edits_last_user());
+        draft.merge(view, settled);
+    }
+    // What an edit on a dropped turn would have done is moot.
+    draft.plan.edits.retain(|edit| match edit.action {
+        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => view
+            .part(part)
+            .turn
+            .is_none_or(|turn| !draft.gone[turn.index()]),
+        Action::DropTurn(_) | Action::InsertTurn(..) => true,
+    });
+    guard::signed_thinking(view, model, visible, ends.open_exchange, draft);
+}
+
+/// The edits of a plan that the guards let through; the others become skips.
+fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
+    let mut outcome = Plan {
+        edits: Vec::new(),
+        skips: plan.skips,
+    };
+    let mut wanted = vec![false; scene.view.turns().len()];
+    for edit in &plan.edits {
+        if let Action::DropTurn(turn) = edit.action {
+            wanted[turn.index()] = true;
+        }
+    }
+    let strategy = plan.edits.first().map(|edit| edit.strategy);
+    let settled = guard::settle_drops(scene, wanted, strategy, &mut outcome);
+    let any_drop = settled.contains(&true);
+    for edit in plan.edits {
+        let verdict = match &edit.action {
+            Action::DropTurn(turn) if settled[turn.index()] => Ok(()),
+            // Its reason is already among the skips.
+            Action::DropTurn(_) => continue,
+            Action::InsertTurn(..) if any_drop => Ok(()),
+            Action::InsertTurn(..) => Err(SkipReason::NothingToCut),
+            Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
+                if settled_turn(scene.view, *part, &settled) {
+                    continue;
+                }
+                guard::veto_part(scene, &edit, *part, edits_last_user)
+            }
+        };
+        match verdict {
+            Ok(()) => outcome.edits.push(edit),
+            Err(reason) => outcome.leave(Some(edit.strategy), edit.target(), reason),
+        }
+    }
+    outcome
+}
+
+fn settled_turn(view: &View<'_>, part: PartId, settled: &[bool]) -> bool {
+    view.part(part)
+        .turn
+        .is_some_and(|turn| settled[turn.index()])
+}
+
+impl Draft {
+    /// Records a settled plan.
+    fn merge(&mut self, view: &View<'_>, plan: Plan) {
+        self.plan.skips.extend(plan.skips);
+        for edit in plan.edits {
+            self.take(view, edit);
+        }
+    }
+
+    /// Records an edit that passed the guards.
+    fn take(&mut self, view: &View<'_>, edit: Edit) {
+        let at = u32::try_from(self.plan.edits.len()).ok();
+        match &edit.action {
+            Action::DropTurn(turn) => {
+                let turn = *turn;
+                self.drop_turn(view, turn);
+            }
+            Action::DropPart(part) => {
+                let part = *part;
+                self.remove_part(part);
+                self.edit_of[part.index()] = at;
+            }
+            Action::Rewrite(part, pieces) => {
+                let part = *part;
+                let state = if pieces.iter().any(|piece| matches!(piece, Piece::Keep(_))) {
+                    PartState::Trimmed
+                } else {
+                    PartState::Cleared
+                };
+                match (self.states[part.index()], self.edit_of[part.index()]) {
+                    (PartState::Whole, _) => self.edit_of[part.index()] = at,
+                    // Clearing what was only trimmed takes the trim's place.
+                    (PartState::Trimmed, Some(earlier)) if state == PartState::Cleared => {
+                        self.states[part.index()] = state;
+                        self.chars[part.index()] = edit.chars_after;
+                        self.plan.edits[earlier as usize] = edit;
+                        return;
+                    }
+                    _ => {
+                        self.plan.leave(
+                            Some(edit.strategy),
+                            Target::Part(part),
+                            SkipReason::AlreadyEdited,
+                        );
+                        return;
+                    }
+                }
+                self.states[part.index()] = state;
+                self.chars[part.index()] = edit.chars_after;
+            }
+            Action::ReplaceInput(part, _) => {
+                if self.edit_of[part.index()].is_some() {
+                    self.plan.leave(
+                        Some(edit.strategy),
+                        Target::Part(*part),
+                        SkipReason::AlreadyEdited,
+                    );
+                    return;
+                }
+                self.edit_of[part.index()] = at;
+                self.states[part.index()] = PartState::Cleared;
+                self.chars[part.index()] = edit.chars_after;
+            }
+            Action::InsertTurn(..) => {}
+        }
+        self.plan.edits.push(edit);
+    }
+
+    /// Adds removals that a guard demands.
+    pub(crate) fn complete(&mut self, edits: impl IntoIterator<Item = Edit>) {
+        for edit in edits {
+            if let Action::DropPart(part) = edit.action {
+                self.remove_part(part);
+            }
+            self.plan.edits.push(edit);
+        }
+    }
+
+    /// Gives the whole plan up, for this reason.
+    pub(crate) fn abandon(&mut self, reason: SkipReason) {
+        self.plan.edits.clear();
+        self.plan.leave(None, Target::Request, reason);
+    }
+}

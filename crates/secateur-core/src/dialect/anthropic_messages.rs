@@ -1,0 +1,188 @@
+//! `anthropic-messages`: top-level `system`, content as a string or typed blocks.
+
+use super::read::{
+    expect_array, expect_object, look_ahead, once, opaque, result_content, shape, string_part,
+    text_part,
+};
+use super::{Dialect, Facts, ReadError, Rules};
+use crate::json::{Cursor, Kind};
+use crate::view::{ArgsForm, Builder, Home, Part, PartKind, Role};
+
+pub(super) struct AnthropicMessages;
+
+static FACTS: Facts = Facts {
+    name: "anthropic-messages",
+    endpoint: "POST /v1/messages",
+    list_key: "messages",
+    rules: Rules {
+        first_turn_is_user: true,
+        results_follow_their_call: true,
+        results_come_first: true,
+        calls_follow_user: false,
+        text_is_not_empty: true,
+        reasoning_has_follower: false,
+    },
+};
+
+impl Dialect for AnthropicMessages {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn read<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        builder: &mut Builder<'a>,
+    ) -> Result<(), ReadError> {
+        let body = cursor.body();
+        let (mut seen_messages, mut seen_system) = (None, None);
+        expect_object(cursor, "a request must be a JSON object")?;
+        cursor.object(|cursor, key| {
+            match key.decode(body).as_ref() {
+                "messages" => {
+                    once(&mut seen_messages, (), key)?;
+                    expect_array(cursor, "`messages` must be an array")?;
+                    let list =
+                        builder.items(cursor, |builder, cursor, _| message(builder, cursor))?;
+                    builder.set_list(list);
+                }
+                "system" => {
+                    once(&mut seen_system, (), key)?;
+                    content(builder, cursor)?;
+                }
+                "model" => builder.set_model(cursor.string_or_skip()?),
+                _ => drop(cursor.skip()?),
+            }
+            Ok::<_, ReadError>(())
+        })?;
+        Ok(())
+    }
+
+    fn user_turn(&self, escaped: &str) -> String {
+        format!(r#"{{"role":"user","content":"{escaped}"}}"#)
+    }
+}
+
+fn message<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {
+    let body = cursor.body();
+    expect_object(cursor, "a message must be an object")?;
+    let parts_from = builder.parts_so_far();
+    let (mut role, mut seen_content) = (None, None);
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "role" => once(&mut role, cursor.string_or_skip()?, key)?,
+            "content" => {
+                once(&mut seen_content, (), key)?;
+                content(builder, cursor)?;
+            }
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    let role = match role.flatten().map(|role| role.decode(body)).as_deref() {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => Role::Other,
+    };
+    builder.turn(role, parts_from);
+    Ok(())
+}
+
+fn content<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {
+    match cursor.peek()? {
+        Kind::String => string_part(builder, cursor, PartKind::Text),
+        Kind::Array => builder.elements(cursor, block).map(drop),
+        _ => Err(shape(
+            "content must be a string or an array of blocks",
+            cursor,
+        )),
+    }
+}
+
+fn block<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    expect_object(cursor, "a content block must be an object")?;
+    let kind = look_ahead(cursor, "type").map(|kind| kind.decode(body));
+    match kind.as_deref() {
+        Some("text") => text_part(builder, cursor, "text", home),
+        Some("tool_use") => tool_use(builder, cursor, home),
+        Some("tool_result") => tool_result(builder, cursor, home),
+        Some("thinking" | "redacted_thinking") => thinking(builder, cursor, home),
+        Some("image" | "document" | "container_upload" | "search_result") => {
+            opaque(builder, cursor, PartKind::Media, home)
+        }
+        Some(server) if server.ends_with("_tool_use") || server.ends_with("_tool_result") => {
+            opaque(builder, cursor, PartKind::ServerTool, home)
+        }
+        _ => opaque(builder, cursor, PartKind::Opaque, home),
+    }
+}
+
+fn thinking<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+) -> Result<(), ReadError> {
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Thinking, home);
+    part.value = cursor.skip()?;
+    part.is_signed = true;
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+fn tool_use<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Call, home);
+    let mut input = None;
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "id" => once(&mut part.id, cursor.string()?, key)?,
+            "name" => once(&mut part.name, cursor.string()?, key)?,
+            "input" => once(&mut input, cursor.skip()?, key)?,
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    if let Some(input) = input {
+        part.args = ArgsForm::Value;
+        part.value = input;
+    }
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+fn tool_result<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Result, home);
+    let mut seen_content = None;
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "tool_use_id" => once(&mut part.id, cursor.string()?, key)?,
+            "is_error" => part.is_error = cursor.bool()? == Some(true),
+            "content" => {
+                once(&mut seen_content, (), key)?;
+                result_content(builder, cursor, &mut part, |kind| kind == "text")?;
+            }
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    builder.part(part, slots)?;
+    Ok(())
+}

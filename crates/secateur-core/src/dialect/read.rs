@@ -1,0 +1,185 @@
+//! Reading that several dialects do alike.
+
+use super::ReadError;
+use crate::json::{Cursor, JsonError, JsonProblem, JsonStr, Kind, Span};
+use crate::view::{Builder, ContentForm, Home, Part, PartKind};
+
+/// Fills `slot`, or fails: parsers disagree on which of two equal keys counts.
+pub(super) fn once<T>(slot: &mut Option<T>, value: T, key: JsonStr) -> Result<(), ReadError> {
+    if slot.replace(value).is_some() {
+        return Err(duplicate(key));
+    }
+    Ok(())
+}
+
+pub(super) fn duplicate(key: JsonStr) -> ReadError {
+    ReadError::Json(JsonError {
+        problem: JsonProblem::DuplicateKey,
+        at: key.span.start as usize,
+    })
+}
+
+pub(super) fn shape(what: &'static str, cursor: &Cursor<'_>) -> ReadError {
+    ReadError::Shape {
+        what,
+        at: cursor.at() as usize,
+    }
+}
+
+/// Demands an object next, with a message of the dialect's own.
+pub(super) fn expect_object(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(), ReadError> {
+    match cursor.peek()? {
+        Kind::Object => Ok(()),
+        _ => Err(shape(what, cursor)),
+    }
+}
+
+/// Demands an array next, with a message of the dialect's own.
+pub(super) fn expect_array(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(), ReadError> {
+    match cursor.peek()? {
+        Kind::Array => Ok(()),
+        _ => Err(shape(what, cursor)),
+    }
+}
+
+/// A string member of the object that the cursor stands on, without moving the cursor.
+///
+/// Writers put `role` and `type` first or nearly so, and this stops at the key; where they do not,
+/// the members before it are scanned twice.
+pub(super) fn look_ahead(cursor: &Cursor<'_>, wanted: &str) -> Option<JsonStr> {
+    let body = cursor.body();
+    let mut ahead = cursor.fork();
+    let mut found = None;
+    // Finding the key ends the walk by an error of our own; real errors show on the real walk.
+    let _ = ahead.object(|ahead, key| {
+        if key.is(body, wanted) {
+            found = ahead.string_or_skip()?;
+            return Err(JsonError {
+                problem: JsonProblem::DuplicateKey,
+                at: 0,
+            });
+        }
+        ahead.skip()?;
+        Ok::<_, JsonError>(())
+    });
+    found
+}
+
+/// A part that is carried along and never looked into.
+pub(super) fn opaque<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    kind: PartKind,
+    home: Home,
+) -> Result<(), ReadError> {
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(kind, home);
+    part.value = cursor.skip()?;
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+/// A plain string that is a part's whole text.
+pub(super) fn string_part<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    kind: PartKind,
+) -> Result<(), ReadError> {
+    let slots = builder.slots_so_far();
+    let text = cursor.string()?;
+    builder.slot(text, Home::Fixed, false);
+    let mut part = Part::new(kind, Home::Fixed);
+    part.form = ContentForm::Str;
+    part.value = text.quoted();
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+/// What a text block holds.
+#[derive(Default)]
+pub(super) struct TextBlock {
+    pub(super) text: Option<JsonStr>,
+    pub(super) is_cache_marked: bool,
+}
+
+/// Reads a block object whose text is the string member `text_key`.
+pub(super) fn text_block(cursor: &mut Cursor<'_>, text_key: &str) -> Result<TextBlock, ReadError> {
+    let body = cursor.body();
+    let mut block = TextBlock::default();
+    cursor.object(|cursor, key| {
+        if key.is(body, text_key) {
+            match cursor.string_or_skip()? {
+                Some(text) => once(&mut block.text, text, key)?,
+                None => return Err(shape("a text block's text must be a string", cursor)),
+            }
+        } else {
+            block.is_cache_marked |= key.is(body, "cache_control");
+            cursor.skip()?;
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(block)
+}
+
+/// A text block as a part of its own.
+pub(super) fn text_part<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    text_key: &str,
+    home: Home,
+) -> Result<(), ReadError> {
+    let slots = builder.slots_so_far();
+    let start = cursor.at();
+    let block = text_block(cursor, text_key)?;
+    let mut part = Part::new(PartKind::Text, home);
+    part.value = Span::new(start, cursor.at());
+    if let Some(text) = block.text {
+        part.form = ContentForm::Str;
+        builder.slot(text, Home::Fixed, block.is_cache_marked);
+    }
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+/// The content of a result: a string, blocks of which `is_text` says which are text, or nothing.
+/// Adds its texts as slots and fills the content fields of `part`.
+pub(super) fn result_content<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    part: &mut Part,
+    is_text: impl Fn(&str) -> bool,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    match cursor.peek()? {
+        Kind::String => {
+            let text = cursor.string()?;
+            builder.slot(text, Home::Fixed, false);
+            part.form = ContentForm::Str;
+            part.value = text.quoted();
+        }
+        Kind::Array => {
+            part.form = ContentForm::Blocks;
+            part.value = builder.elements(cursor, |builder, cursor, home| {
+                expect_object(cursor, "a content block must be an object")?;
+                let kind = look_ahead(cursor, "type").map(|kind| kind.decode(body));
+                if !kind.is_some_and(|kind| is_text(&kind)) {
+                    part.has_media = true;
+                    cursor.skip()?;
+                    return Ok(());
+                }
+                let block = text_block(cursor, "text")?;
+                match block.text {
+                    Some(text) => builder.slot(text, home, block.is_cache_marked),
+                    None => part.has_media = true,
+                }
+                Ok(())
+            })?;
+        }
+        _ => {
+            // `null` is an empty result; an object (a screenshot) is kept as it is.
+            part.value = cursor.skip()?;
+            part.has_media = part.value.of(body) != "null";
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! What a strategy returns: edits, and skips with a reason.
+//!
+//! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only words of our
+//! own are spelled out, and those are left out when a plan is serialised.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use crate::view::{PartId, TurnId};
+
+/// A strategy's id: its file, its name in policies, its chip in the audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct StrategyId(pub &'static str);
+
+impl std::fmt::Display for StrategyId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+/// A stretch of a rewritten text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// This byte range of the decoded text, raw bytes and all.
+    Keep(Range<usize>),
+    /// Words of our own.
+    Note(Cow<'static, str>),
+}
+
+/// One change to a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The turn goes.
+    DropTurn(TurnId),
+    /// The part goes; others stay in its turn.
+    DropPart(PartId),
+    /// The text of a part becomes these pieces, in this order.
+    Rewrite(PartId, Vec<Piece>),
+    /// The arguments of a call become this JSON text.
+    ReplaceInput(PartId, String),
+    /// A user turn with this text comes before the turn.
+    InsertTurn(TurnId, String),
+}
+
+/// An action with its author, its reason and its effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What changes.
+    pub action: Action,
+    /// Who wants it.
+    pub strategy: StrategyId,
+    /// Why.
+    pub why: Why,
+    /// Characters of text that the target had.
+    pub chars_before: usize,
+    /// Characters of text that it has afterwards.
+    pub chars_after: usize,
+}
+
+impl Edit {
+    /// What it is about.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        match self.action {
+            Action::DropTurn(turn) | Action::InsertTurn(turn, _) => Target::Turn(turn),
+            Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
+                Target::Part(part)
+            }
+        }
+    }
+}
+
+impl Serialize for Edit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Edit", 6)?;
+        let (kind, turn, part) = match &self.action {
+            Action::DropTurn(turn) => ("drop-turn", Some(*turn), None),
+            Action::DropPart(part) => ("drop-part", None, Some(*part)),
+            Action::Rewrite(part, _) => ("rewrite", None, Some(*part)),
+            Action::ReplaceInput(part, _) => ("replace-input", None, Some(*part)),
+            Action::InsertTurn(turn, _) => ("insert-turn", Some(*turn), None),
+        };
+        out.serialize_field("action", kind)?;
+        match (turn, part) {
+            (Some(turn), _) => out.serialize_field("turn", &turn)?,
+            (_, part) => out.serialize_field("part", &part)?,
+        }
+        out.serialize_field("strategy", &self.strategy)?;
+        out.serialize_field("why", &self.why)?;
+        out.serialize_field("chars_before", &self.chars_before)?;
+        out.serialize_field("chars_after", &self.chars_after)?;
+        out.end()
+    }
+}
+
+/// Why something is cut. A closed list, so that reports can be counted and compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Why {
+    /// Between the head and the last turns, without a tool reference.
+    MiddleTurn,
+    /// A whole tool exchange between the head and the last turns.
+    MiddleExchange,
+    /// Its signature covers bytes that this plan changes.
+    ThinkingBoundToEdit,
+}
+
+impl Why {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::MiddleTurn => "between the head and the last turns, no tool reference",
+            Self::MiddleExchange => "a whole tool exchange between the head and the last turns",
+            Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
+        }
+    }
+}
+
+/// What a skip is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The request as a whole.
+    Request,
+    /// One turn.
+    Turn(TurnId),
+    /// One part.
+    Part(PartId),
+}
+
+/// Something that could have been cut and was not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Skip {
+    /// What was left alone.
+    pub target: Target,
+    /// Whose edit it would have been; `None` for the engine's own decisions.
+    pub strategy: Option<StrategyId>,
+    /// Why not.
+    pub reason: SkipReason,
+}
+
+/// Why something is left alone. A closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The mechanic is not switched on.
+    NotOptedIn,
+    /// Below the size and count thresholds.
+    NotEligible,
+    /// Another mechanic claimed the request.
+    LostToPriority,
+    /// Nothing in the request fits the strategy.
+    NothingToCut,
+    /// The provider holds earlier turns.
+    HistoryIsElsewhere,
+    /// The system prompt stays.
+    SystemStays,
+    /// What stands before the first user message stays.
+    BeforeFirstUser,
+    /// The last user message stays.
+    LastUserStays,
+    /// The last turn stays.
+    LastTurnStays,
+    /// A role or part of unknown kind stays.
+    UnknownKind,
+    /// Images, audio, documents and files stay.
+    Media,
+    /// Its call or its result is missing in the input: left as it is.
+    BrokenPair,
+    /// The other half of the tool exchange stays, so this half does.
+    ExchangeStays,
+    /// Its thinking or signature would become invalid.
+    Signed,
+    /// An open tool exchange needs thinking that the edit would make invalid.
+    OpenExchangeNeedsThinking,
+    /// Without it the provider would reject the order of turns.
+    RoleOrder,
+    /// The turn would be empty.
+    WouldBeEmpty,
+    /// The replacement is as long as what it replaces.
+    NotSmaller,
+    /// An earlier strategy edited it already.
+    AlreadyEdited,
+    /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
+    DoesNotFit,
+}
+
+impl SkipReason {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NotOptedIn => "not switched on",
+            Self::NotEligible => "below the thresholds",
+            Self::LostToPriority => "another mechanic claimed the request",
+            Self::NothingToCut => "nothing to cut",
+            Self::HistoryIsElsewhere => "the provider holds earlier turns",
+            Self::SystemStays => "the system prompt stays",
+            Self::BeforeFirstUser => "what stands before the first user message stays",
+            Self::LastUserStays => "the last user message stays",
+            Self::LastTurnStays => "the last turn stays",
+            Self::UnknownKind => "of unknown kind",
+            Self::Media => "holds media or a document",
+            Self::BrokenPair => "its call or result is missing in the input",
+            Self::ExchangeStays => "the other half of the tool exchange stays",
+            Self::Signed => "signed",
+            Self::OpenExchangeNeedsThinking => "an open tool exchange needs its thinking",
+            Self::RoleOrder => "the provider would reject the order of turns",
+            Self::WouldBeEmpty => "the turn would be empty",
+            Self::NotSmaller => "the replacement is not smaller",
+            Self::AlreadyEdited => "edited already",
+            Self::DoesNotFit => "the edit does not fit the body",
+        }
+    }
+}
+
+/// Edits and skips.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// What changes.
+    pub edits: Vec<Edit>,
+    /// What was left alone, and why.
+    pub skips: Vec<Skip>,
+}
+
+impl Plan {
+    /// A plan that does nothing to the request, for this reason.
+    #[must_use]
+    pub fn skip(strategy: StrategyId, reason: SkipReason) -> Self {
+        let mut plan = Self::default();
+        plan.leave(Some(strategy), Target::Request, reason);
+        plan
+    }
+
+    /// Notes that `target` is left alone.
+    pub fn leave(&mut self, strategy: Option<StrategyId>, target: Target, reason: SkipReason) {
+        self.skips.push(Skip {
+            target,
+            strategy,
+            reason,
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! What no plan may do, whoever wrote it. One file per invariant.
+//!
+//! Guards veto an edit or complete a plan; they never invent a cut of their own, except for
+//! thinking blocks that an edit makes invalid.
+
+mod exchange;
+mod part;
+mod role_order;
+mod signed_thinking;
+mod stays;
+
+pub(crate) use part::veto_part;
+pub(crate) use signed_thinking::{open_exchange, signed_thinking};
+
+use crate::edit::{Plan, StrategyId, Target};
+use crate::scene::Scene;
+use crate::view::TurnId;
+
+/// Which of the wanted drops (index: turn) are safe together. The others are noted in `plan`.
+pub(crate) fn settle_drops(
+    scene: &Scene<'_, '_>,
+    mut wanted: Vec<bool>,
+    strategy: Option<StrategyId>,
+    plan: &mut Plan,
+) -> Vec<bool> {
+    if !wanted.contains(&true) {
+        return wanted;
+    }
+    for (at, want) in wanted.iter_mut().enumerate().filter(|(_, want)| **want) {
+        if let Some(reason) = stays::why_turn_stays(scene, turn_id(at)) {
+            *want = false;
+            plan.leave(strategy, Target::Turn(turn_id(at)), reason);
+        }
+    }
+    // Keeping a turn for its role can keep its unit, which can call for another turn: each round
+    // gives at least one turn back, and real plans settle in one or two.
+    loop {
+        exchange::keep_units_whole(scene, &mut wanted, strategy, plan);
+        if !role_order::give_back(scene, &mut wanted, strategy, plan) {
+            return wanted;
+        }
+    }
+}
+
+fn turn_id(index: usize) -> TurnId {
+    TurnId(u32::try_from(index).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,88 @@
+//! What may be done to one part.
+
+use crate::edit::{Action, Edit, SkipReason};
+use crate::scene::{PartState, Scene};
+use crate::view::{ArgsForm, ContentForm, Home, PartId, PartKind, Role};
+
+/// Whether an edit of a part is allowed.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) fn veto_part(
+    scene: &Scene<'_, '_>,
+    edit: &Edit,
+    id: PartId,
+    edits_last_user: bool,
+) -> Result<(), SkipReason> {
+    let part = scene.view.part(id);
+    let Some(turn) = part.turn else {
+        return Err(SkipReason::SystemStays);
+    };
+    if turn.0 >= scene.visible || scene.state(id) == PartState::Gone {
+        return Err(SkipReason::DoesNotFit);
+    }
+    match scene.role(turn) {
+        Role::System => return Err(SkipReason::SystemStays),
+        Role::Other => return Err(SkipReason::UnknownKind),
+        Role::User | Role::Assistant | Role::Tool => {}
+    }
+    if edit.chars_after >= edit.chars_before && !matches!(edit.action, Action::DropPart(_)) {
+        return Err(SkipReason::NotSmaller);
+    }
+    match (&edit.action, part.kind) {
+        (_, PartKind::Media) => Err(SkipReason::Media),
+        (_, PartKind::Opaque | PartKind::ServerTool) => Err(SkipReason::UnknownKind),
+        (Action::DropPart(_), PartKind::Thinking) => may_remove_thinking(scene, id),
+        (_, _) if part.is_signed => Err(SkipReason::Signed),
+        (Action::Rewrite(..), PartKind::Result) => {
+            if part.has_media {
+                Err(SkipReason::Media)
+            } else if scene.call_of(id).is_none() {
+                Err(SkipReason::BrokenPair)
+            } else {
+                Ok(())
+            }
+        }
+        (Action::Rewrite(..), PartKind::Text) => {
+            if part.form != ContentForm::Str {
+                Err(SkipReason::DoesNotFit)
+            } else if !edits_last_user && scene.last_user() == Some(turn) {
+                Err(SkipReason::LastUserStays)
+            } else if edit.chars_after == 0 {
+                Err(SkipReason::WouldBeEmpty)
+            } else {
+                Ok(())
+            }
+        }
+        (Action::ReplaceInput(..), PartKind::Call) if part.args != ArgsForm::None => {
+            match scene.result_of(id) {
+                Some(_) => Ok(()),
+                None => Err(SkipReason::BrokenPair),
+            }
+        }
+        _ => Err(SkipReason::DoesNotFit),
+    }
+}
+
+/// Thinking goes whole, where something else of the model's own stays in the turn, and never from
+/// an exchange that is still open.
+fn may_remove_thinking(scene: &Scene<'_, '_>, id: PartId) -> Result<(), SkipReason> {
+    let part = scene.view.part(id);
+    let Some(turn) = part.turn else {
+        return Err(SkipReason::SystemStays);
+    };
+    if part.home == Home::Fixed {
+        return Err(SkipReason::DoesNotFit);
+    }
+    if scene.ends.open_exchange == Some(turn) {
+        return Err(SkipReason::OpenExchangeNeedsThinking);
+    }
+    let others_stay = scene
+        .parts(turn)
+        .any(|other| scene.kind(other) != PartKind::Thinking);
+    if others_stay {
+        Ok(())
+    } else {
+        Err(SkipReason::WouldBeEmpty)
+    }
+}

@@ -1,0 +1,65 @@
+//! The order of turns stays acceptable: the first turn is the user's where the provider demands it,
+//! and a turn with calls follows a user turn or results where the provider demands that.
+//!
+//! Only what a drop would newly break is repaired: an input that was out of order stays as it was.
+
+use crate::edit::{Plan, SkipReason, StrategyId, Target};
+use crate::scene::Scene;
+use crate::view::{PartKind, Role, TurnId};
+
+use super::turn_id;
+
+/// Gives back one turn for each place where dropping the turns before it breaks the order.
+/// Returns whether any was given back.
+pub(super) fn give_back(
+    scene: &Scene<'_, '_>,
+    wanted: &mut [bool],
+    strategy: Option<StrategyId>,
+    plan: &mut Plan,
+) -> bool {
+    let rules = scene.view.dialect().facts().rules;
+    let mut given_back = false;
+    let mut before: Option<TurnId> = None;
+    let mut gap_from = 0;
+    for at in 0..wanted.len() {
+        let turn = turn_id(at);
+        if wanted[at] || scene.draft.is_gone(turn) {
+            continue;
+        }
+        let gap = gap_from..at;
+        gap_from = at + 1;
+        let role = scene.role(turn);
+        let is_first = before.is_none_or(|before| scene.role(before) == Role::System);
+        let breaks_first = rules.first_turn_is_user
+            && is_first
+            && !matches!(role, Role::User | Role::System | Role::Other);
+        let breaks_calls = rules.calls_follow_user
+            && role == Role::Assistant
+            && before.is_some_and(|before| scene.role(before) == Role::Assistant)
+            && scene
+                .view
+                .parts_of(turn)
+                .any(|part| scene.kind(part) == PartKind::Call);
+        before = Some(turn);
+        if !(breaks_first || breaks_calls) {
+            continue;
+        }
+        // The nearest dropped user turn repairs it; a plain one ties no other turn in.
+        let is_user = |&at: &usize| wanted[at] && scene.role(turn_id(at)) == Role::User;
+        let plain = gap
+            .clone()
+            .rev()
+            .filter(is_user)
+            .find(|&at| !scene.touches_tools(turn_id(at)));
+        if let Some(repair) = plain.or_else(|| gap.rev().find(is_user)) {
+            wanted[repair] = false;
+            given_back = true;
+            plan.leave(
+                strategy,
+                Target::Turn(turn_id(repair)),
+                SkipReason::RoleOrder,
+            );
+        }
+    }
+    given_back
+}

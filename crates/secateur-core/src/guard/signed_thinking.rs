@@ -1,0 +1,83 @@
+//! Thinking that is bound to everything before it goes when something before it changes.
+//!
+//! On models that sign each block alone nothing needs to be done: an edit elsewhere is safe. On
+//! bound models every thinking block behind the first edit is invalid, so the plan also removes
+//! those blocks whole. If an open tool exchange needs one of them, the plan waits.
+
+use crate::compose::Draft;
+use crate::dialect::DialectId;
+use crate::edit::{Action, Edit, SkipReason, StrategyId, Why};
+use crate::scene::{ModelFacts, PartState};
+use crate::view::{PartId, PartKind, Role, TurnId, View};
+
+const GUARD: StrategyId = StrategyId("signed-thinking");
+
+/// The assistant turn whose results end the visible turns: its exchange is not over.
+pub(crate) fn open_exchange(view: &View<'_>, visible: u32) -> Option<TurnId> {
+    let has = |turn: TurnId, kind| view.parts_of(turn).any(|part| view.part(part).kind == kind);
+    let mut turns = (0..visible).rev().map(TurnId);
+    let last = turns.next()?;
+    if !has(last, PartKind::Result) {
+        return None;
+    }
+    turns.find(|&turn| view.turn(turn).role == Role::Assistant && has(turn, PartKind::Call))
+}
+
+/// Completes the draft's plan, or gives it up.
+pub(crate) fn signed_thinking(
+    view: &View<'_>,
+    model: ModelFacts,
+    visible: u32,
+    open: Option<TurnId>,
+    draft: &mut Draft,
+) {
+    if !model.thinking_is_bound || view.dialect() != DialectId::AnthropicMessages {
+        return;
+    }
+    let Some(first_edit) = draft
+        .plan()
+        .edits
+        .iter()
+        .map(|edit| position(view, edit))
+        .min()
+    else {
+        return;
+    };
+    let mut removals = Vec::new();
+    for id in view.part_ids().skip(first_edit.index()) {
+        let part = view.part(id);
+        let Some(turn) = part.turn.filter(|turn| turn.0 < visible) else {
+            continue;
+        };
+        if part.kind != PartKind::Thinking || draft.state(id) == PartState::Gone {
+            continue;
+        }
+        if Some(turn) == open {
+            return draft.abandon(SkipReason::OpenExchangeNeedsThinking);
+        }
+        let others_stay = view.parts_of(turn).any(|other| {
+            view.part(other).kind != PartKind::Thinking && draft.state(other) != PartState::Gone
+        });
+        if !others_stay {
+            return draft.abandon(SkipReason::WouldBeEmpty);
+        }
+        removals.push(Edit {
+            action: Action::DropPart(id),
+            strategy: GUARD,
+            why: Why::ThinkingBoundToEdit,
+            chars_before: view.chars(id),
+            chars_after: 0,
+        });
+    }
+    draft.complete(removals);
+}
+
+/// The first part that an edit touches.
+fn position(view: &View<'_>, edit: &Edit) -> PartId {
+    match edit.action {
+        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => part,
+        Action::DropTurn(turn) | Action::InsertTurn(turn, _) => {
+            view.parts_of(turn).next().unwrap_or(PartId(0))
+        }
+    }
+}

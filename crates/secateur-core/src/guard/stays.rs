@@ -1,0 +1,39 @@
+//! Turns that stay, whatever a strategy says: the system prompt, what stands before the first user
+//! message, the last user message, the last turn, unknown roles, and broken pairs.
+
+use crate::edit::SkipReason;
+use crate::scene::Scene;
+use crate::view::{PartKind, Role, TurnId};
+
+/// Why a turn may not be dropped, or `None`.
+pub(super) fn why_turn_stays(scene: &Scene<'_, '_>, turn: TurnId) -> Option<SkipReason> {
+    let Some(first_user) = scene.first_user() else {
+        return Some(SkipReason::BeforeFirstUser);
+    };
+    match scene.role(turn) {
+        Role::System => return Some(SkipReason::SystemStays),
+        Role::Other => return Some(SkipReason::UnknownKind),
+        Role::User | Role::Assistant | Role::Tool => {}
+    }
+    if turn < first_user {
+        return Some(SkipReason::BeforeFirstUser);
+    }
+    if Some(turn) == scene.last_user() {
+        return Some(SkipReason::LastUserStays);
+    }
+    if turn.0 + 1 >= scene.visible {
+        return Some(SkipReason::LastTurnStays);
+    }
+    if scene.exchanges.is_broken(turn) {
+        return Some(SkipReason::BrokenPair);
+    }
+    scene
+        .view
+        .parts_of(turn)
+        .find_map(|part| match scene.kind(part) {
+            PartKind::Media => Some(SkipReason::Media),
+            PartKind::Result if scene.has_media(part) => Some(SkipReason::Media),
+            PartKind::Opaque => Some(SkipReason::UnknownKind),
+            _ => None,
+        })
+}

@@ -1,0 +1,263 @@
+//! From edits to bytes: the only code that knows commas, quotes and escapes.
+
+use std::borrow::Cow;
+
+use crate::edit::{Action, Edit, Piece, SkipReason};
+use crate::json::{JsonStr, Span, escape_into};
+use crate::splice::{Bit, Splice};
+use crate::view::{ArgsForm, ContentForm, Home, PartId, Seat, View};
+
+/// Edits as bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Lowered {
+    pub(crate) splices: Vec<Splice>,
+    /// Edits that turned out not to fit, by index, with the reason.
+    pub(crate) refused: Vec<(usize, SkipReason)>,
+    /// How many elements the list of turns has afterwards.
+    pub(crate) items_after: usize,
+}
+
+/// Turns edits into splices.
+pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
+    let mut splices = Vec::new();
+    let mut removed: Vec<Seat> = Vec::new();
+    let mut refused = Vec::new();
+    let mut items_after = view.items().len();
+    for (at, edit) in edits.iter().enumerate() {
+        let done = match &edit.action {
+            Action::DropTurn(turn) => {
+                removed.extend(view.items_of(*turn));
+                items_after -= view.items_of(*turn).len();
+                Ok(())
+            }
+            Action::DropPart(part) => match view.seat(*part) {
+                Some(seat) => {
+                    removed.push(seat);
+                    items_after -= usize::from(matches!(view.part(*part).home, Home::Item(_)));
+                    Ok(())
+                }
+                None => Err(SkipReason::DoesNotFit),
+            },
+            Action::Rewrite(part, pieces) => {
+                rewrite(view, *part, pieces, &mut removed).map(|splice| splices.push(splice))
+            }
+            Action::ReplaceInput(part, with) => {
+                replace_input(view, *part, with).map(|splice| splices.push(splice))
+            }
+            Action::InsertTurn(before, text) => {
+                let mut escaped = String::new();
+                escape_into(text, &mut escaped);
+                let mut turn = view.dialect().dialect().user_turn(&escaped);
+                turn.push(',');
+                items_after += 1;
+                let at = view.turn_span(*before).start;
+                splices.push(Splice {
+                    span: Span::new(at, at),
+                    with: vec![Bit::Text(turn.into())],
+                });
+                Ok(())
+            }
+        };
+        if let Err(reason) = done {
+            refused.push((at, reason));
+        }
+    }
+    removed.sort_by_key(|seat| seat.span.start);
+    splices.extend(remove_elements(&removed));
+    Lowered {
+        splices,
+        refused,
+        items_after,
+    }
+}
+
+/// Removes array elements with the commas that would be left over. Seats are sorted.
+fn remove_elements(seats: &[Seat]) -> impl Iterator<Item = Splice> {
+    let is_next = |one: &Seat, other: &Seat| other.prev_end == Some(one.span.end);
+    seats.chunk_by(is_next).filter_map(|run| {
+        let (first, last) = (run.first()?, run.last()?);
+        let span = match (first.prev_end, last.next_start) {
+            // Behind a kept element: its comma goes with the run.
+            (Some(kept_end), _) => Span::new(kept_end, last.span.end),
+            // At the front: the comma and space before the next element go.
+            (None, Some(next_start)) => Span::new(first.span.start, next_start),
+            (None, None) => Span::new(first.span.start, last.span.end),
+        };
+        Some(Splice::remove(span))
+    })
+}
+
+fn rewrite(
+    view: &View<'_>,
+    id: PartId,
+    pieces: &[Piece],
+    removed: &mut Vec<Seat>,
+) -> Result<Splice, SkipReason> {
+    let part = view.part(id);
+    let slots = view.slots(id);
+    if part.form == ContentForm::Json {
+        return rewrite_json(view, id, pieces);
+    }
+    // One block carries the new text: the one with the cache marker if any, else the first.
+    let survivor = slots
+        .iter()
+        .position(|slot| slot.is_cache_marked)
+        .unwrap_or(0);
+    let slot = slots.get(survivor).ok_or(SkipReason::DoesNotFit)?;
+    let texts: Vec<JsonStr> = slots.iter().map(|slot| slot.text).collect();
+    let splice = Splice {
+        span: slot.text.span,
+        with: bits(view, &texts, pieces).ok_or(SkipReason::DoesNotFit)?,
+    };
+    let before: usize = texts.iter().map(|text| text.span.len()).sum();
+    if splice.new_len() >= before {
+        return Err(SkipReason::NotSmaller);
+    }
+    if slots.len() > 1 {
+        for (at, other) in slots.iter().enumerate() {
+            if at != survivor {
+                removed.push(view.slot_seat(other).ok_or(SkipReason::DoesNotFit)?);
+            }
+        }
+    }
+    Ok(splice)
+}
+
+/// A structured result becomes an object with one string.
+fn rewrite_json(view: &View<'_>, id: PartId, pieces: &[Piece]) -> Result<Splice, SkipReason> {
+    let part = view.part(id);
+    let text = view.text(id);
+    let mut out = String::from("{\"output\":\"");
+    for piece in pieces {
+        let words = match piece {
+            Piece::Keep(range) => text.get(range.clone()).ok_or(SkipReason::DoesNotFit)?,
+            Piece::Note(note) => note,
+        };
+        escape_into(words, &mut out);
+    }
+    out.push_str("\"}");
+    if out.len() >= part.value.len() {
+        return Err(SkipReason::NotSmaller);
+    }
+    Ok(Splice {
+        span: part.value,
+        with: vec![Bit::Text(out.into())],
+    })
+}
+
+fn replace_input(view: &View<'_>, id: PartId, with: &str) -> Result<Splice, SkipReason> {
+    let part = view.part(id);
+    let with: Cow<'static, str> = match part.args {
+        ArgsForm::None => return Err(SkipReason::DoesNotFit),
+        ArgsForm::Value => with.to_owned().into(),
+        ArgsForm::Text => {
+            let mut out = String::from("\"");
+            escape_into(with, &mut out);
+            out.push('"');
+            out.into()
+        }
+    };
+    if with.len() >= part.value.len() {
+        return Err(SkipReason::NotSmaller);
+    }
+    Ok(Splice {
+        span: part.value,
+        with: vec![Bit::Text(with)],
+    })
+}
+
+/// The pieces as bytes. Kept ranges count in the texts joined by newlines.
+fn bits(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Vec<Bit>> {
+    let places = Places::of(view, texts, pieces)?;
+    let mut bits = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match piece {
+            Piece::Note(note) => {
+                let mut escaped = String::with_capacity(note.len() + 8);
+                escape_into(note, &mut escaped);
+                bits.push(Bit::Text(escaped.into()));
+            }
+            Piece::Keep(range) if range.is_empty() => {}
+            Piece::Keep(range) => places.copy(range.start, range.end, &mut bits)?,
+        }
+    }
+    Some(bits)
+}
+
+/// Where decoded offsets are in the body.
+struct Places {
+    /// Start of each text in the joined text.
+    starts: Vec<usize>,
+    /// (joined offset, body offset), sorted.
+    offsets: Vec<(usize, u32)>,
+    spans: Vec<Span>,
+}
+
+impl Places {
+    fn of(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Self> {
+        let mut wanted: Vec<usize> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Keep(range) => Some([range.start, range.end]),
+                Piece::Note(_) => None,
+            })
+            .flatten()
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut places = Self {
+            starts: Vec::with_capacity(texts.len()),
+            offsets: Vec::with_capacity(wanted.len()),
+            spans: texts.iter().map(|text| text.span).collect(),
+        };
+        let (mut start, mut next) = (0, 0);
+        for (at, text) in texts.iter().enumerate() {
+            places.starts.push(start);
+            let end = if at + 1 < texts.len() {
+                start + text.decode(view.body()).len()
+            } else {
+                usize::MAX
+            };
+            let mut map = text.offsets(view.body());
+            while let Some(&offset) = wanted.get(next).filter(|&&offset| offset <= end) {
+                places
+                    .offsets
+                    .push((offset, map.body_offset(offset - start)?));
+                next += 1;
+            }
+            // The newline that joins two texts has no bytes of its own.
+            start = end.saturating_add(1);
+        }
+        Some(places)
+    }
+
+    fn body_offset(&self, joined: usize) -> Option<u32> {
+        let at = self
+            .offsets
+            .binary_search_by_key(&joined, |&(offset, _)| offset)
+            .ok()?;
+        Some(self.offsets[at].1)
+    }
+
+    /// Copies the joined range, text by text, with the newlines between them.
+    fn copy(&self, start: usize, end: usize, bits: &mut Vec<Bit>) -> Option<()> {
+        let (from, to) = (self.body_offset(start)?, self.body_offset(end)?);
+        let text_at = |offset| self.starts.partition_point(|&text| text <= offset) - 1;
+        let (first, last) = (text_at(start), text_at(end));
+        if start > end {
+            return None;
+        }
+        for at in first..=last {
+            let span = self.spans.get(at)?;
+            let piece = Span::new(
+                if at == first { from } else { span.start },
+                if at == last { to } else { span.end },
+            );
+            bits.push(Bit::Copy(piece));
+            if at < last {
+                bits.push(Bit::Text("\\n".into()));
+            }
+        }
+        Some(())
+    }
+}

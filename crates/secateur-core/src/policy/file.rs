@@ -1,0 +1,308 @@
+//! Reading a policy: preset, file and single settings, in that order.
+
+use toml::{Table, Value};
+
+use super::nearest::nearest;
+use super::{Cadence, M7, PRESETS, Policy, Preset};
+use crate::strategy::{self, Options};
+
+/// What is wrong with a policy, where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", hint.as_ref().map(|hint| format!("\n{hint}")).unwrap_or_default())]
+pub struct PolicyError {
+    /// What is wrong, with line and column where it comes from a file.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// What a policy file holds besides the strategies' tables, which stand at the top level by id.
+/// Both are read from the same text, so that errors keep their line.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Head {
+    preset: Option<String>,
+    cadence: Cadence,
+    m7: M7,
+}
+
+const TOP_KEYS: [&str; 3] = ["preset", "cadence", "m7"];
+
+impl Policy {
+    /// The policy of a preset.
+    ///
+    /// # Errors
+    /// No preset of that name.
+    pub fn preset(name: &str) -> Result<Self, PolicyError> {
+        Self::resolve(Some(name), None, &[])
+    }
+
+    /// A policy from a preset's name, the text of a policy file, and `key.path=value` settings.
+    /// Later ones win. A preset that is named here goes before one that the file names.
+    ///
+    /// # Errors
+    /// Unknown presets, keys and strategies, and values of the wrong type.
+    pub fn resolve(
+        preset: Option<&str>,
+        file: Option<&str>,
+        settings: &[String],
+    ) -> Result<Self, PolicyError> {
+        let file = match file {
+            Some(text) => parse(text)?,
+            None => Table::new(),
+        };
+        let named = preset.or_else(|| file.get("preset").and_then(Value::as_str));
+        let mut table = match named {
+            Some(name) => parse(find_preset(name)?.toml)?,
+            None => Table::new(),
+        };
+        merge(&mut table, file);
+        for setting in settings {
+            merge(&mut table, parse_setting(setting)?);
+        }
+        typed(table)
+    }
+}
+
+fn find_preset(name: &str) -> Result<&'static Preset, PolicyError> {
+    PRESETS
+        .iter()
+        .find(|preset| preset.name == name)
+        .ok_or_else(|| PolicyError {
+            message: format!("there is no preset `{name}`"),
+            hint: Some(did_you_mean(name, PRESETS.iter().map(|preset| preset.name))),
+        })
+}
+
+/// Parses and checks one text on its own, so that errors name its lines.
+fn parse(text: &str) -> Result<Table, PolicyError> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| PolicyError {
+        message: error.to_string().trim_end().to_owned(),
+        hint: None,
+    })?;
+    check_keys(&table, text)?;
+    toml::from_str::<Head>(text).map_err(|error| explain(&error))?;
+    toml::from_str::<Options>(text).map_err(|error| explain(&error))?;
+    typed(table.clone())?;
+    Ok(table)
+}
+
+/// Top-level keys are checked by hand, because two structs share them.
+fn check_keys(table: &Table, text: &str) -> Result<(), PolicyError> {
+    let known = || {
+        TOP_KEYS
+            .into_iter()
+            .chain(strategy::ALL.iter().map(|facts| facts.id.0))
+    };
+    for key in table.keys() {
+        if !known().any(|name| name == key) {
+            let line = text
+                .lines()
+                .position(|line| line_names(line, key))
+                .map_or(0, |at| at + 1);
+            return Err(PolicyError {
+                message: format!("unknown key `{key}` on line {line}"),
+                hint: Some(did_you_mean(key, known())),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a line of TOML assigns or opens this top-level key.
+fn line_names(line: &str, key: &str) -> bool {
+    let line = line.trim_start().trim_start_matches('[').trim_start();
+    let rest = line
+        .strip_prefix(key)
+        .or_else(|| line.strip_prefix('"')?.strip_prefix(key)?.strip_prefix('"'));
+    rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
+}
+
+fn did_you_mean<'c>(word: &str, candidates: impl Iterator<Item = &'c str> + Clone) -> String {
+    match nearest(word, candidates.clone()) {
+        Some(found) => format!("did you mean `{found}`?"),
+        None => format!("known: {}", candidates.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn explain(error: &toml::de::Error) -> PolicyError {
+    let message = error.to_string().trim_end().to_owned();
+    // serde names the unknown field first, then the known ones, each in backquotes.
+    let mut quoted = error.message().split('`').skip(1).step_by(2);
+    let hint = match quoted.next() {
+        Some(word) if error.message().starts_with("unknown field") => {
+            let known: Vec<&str> = quoted.collect();
+            Some(did_you_mean(word, known.into_iter()))
+        }
+        _ => None,
+    };
+    PolicyError { message, hint }
+}
+
+fn parse_setting(setting: &str) -> Result<Table, PolicyError> {
+    let wrong = |message: String| PolicyError {
+        message,
+        hint: Some("write it as key.path=value, for example middle-turns.keep_last_turns=4".into()),
+    };
+    let (path, value) = setting
+        .split_once('=')
+        .ok_or_else(|| wrong(format!("`{setting}` sets nothing")))?;
+    // A bare word is a string, so that names need no quotes on a command line.
+    let value = match format!("v = {value}").parse::<Table>() {
+        Ok(mut table) => table.remove("v"),
+        Err(_) => Some(Value::String(value.to_owned())),
+    };
+    let mut value = value.ok_or_else(|| wrong(format!("`{setting}` sets nothing")))?;
+    for key in path.rsplit('.') {
+        if key.is_empty() {
+            return Err(wrong(format!("`{path}` is not a key")));
+        }
+        let mut table = Table::new();
+        table.insert(key.to_owned(), value);
+        value = Value::Table(table);
+    }
+    match value {
+        Value::Table(table) => {
+            check_keys(&table, "").map_err(|error| PolicyError {
+                message: format!(
+                    "--set {setting}: unknown key `{}`",
+                    path.split('.').next().unwrap_or(path)
+                ),
+                ..error
+            })?;
+            typed(table.clone()).map_err(|error| PolicyError {
+                message: format!("--set {setting}: {}", error.message),
+                ..error
+            })?;
+            Ok(table)
+        }
+        _ => Err(wrong(format!("`{path}` is not a key"))),
+    }
+}
+
+fn merge(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(over)) => merge(base, over),
+            (_, value) => drop(base.insert(key, value)),
+        }
+    }
+}
+
+fn typed(table: Table) -> Result<Policy, PolicyError> {
+    let file: Head = table
+        .clone()
+        .try_into()
+        .map_err(|error: toml::de::Error| explain(&error))?;
+    let options: Options = table
+        .try_into()
+        .map_err(|error: toml::de::Error| explain(&error))?;
+    if let Some(name) = &file.preset {
+        find_preset(name)?;
+    }
+    for id in &file.m7.strategies {
+        if !strategy::ALL.iter().any(|facts| facts.id.0 == id) {
+            return Err(PolicyError {
+                message: format!("m7.strategies: there is no strategy `{id}`"),
+                hint: Some(did_you_mean(
+                    id,
+                    strategy::ALL.iter().map(|facts| facts.id.0),
+                )),
+            });
+        }
+    }
+    Ok(Policy {
+        cadence: file.cadence,
+        m7: file.m7,
+        options,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Policy::resolve(None, Some(text), &[])
+            .unwrap_err()
+            .to_string()
+    }
+
+    fn set(setting: &str) -> Result<Policy, PolicyError> {
+        Policy::resolve(Some("tessera"), None, &[setting.to_owned()])
+    }
+
+    #[test]
+    fn a_file_overrides_single_keys_of_its_preset() {
+        let text = "preset = \"tessera\"\n[middle-turns]\nkeep_last_turns = 3\n";
+        let policy = Policy::resolve(None, Some(text), &[]).unwrap();
+        assert!(policy.m7.enabled);
+        assert_eq!(policy.options.middle_turns.keep_last_turns, 3);
+        assert_eq!(policy.options.middle_turns.keep_head_turns, 1);
+    }
+
+    #[test]
+    fn a_typo_is_an_error_with_its_line_and_the_nearest_key() {
+        let found = error("[m7]\nenabled = true\n\n[middle-turns]\nkeep_last_turn = 3\n");
+        assert!(found.contains("line 5"), "{found}");
+        assert!(found.contains("did you mean `keep_last_turns`?"), "{found}");
+        let found = error("# policy\n[midle-turns]\nkeep_last_turns = 3\n");
+        assert!(
+            found.contains("unknown key `midle-turns` on line 2"),
+            "{found}"
+        );
+        assert!(found.contains("did you mean `middle-turns`?"), "{found}");
+        let found = error("[m7]\nstrategies = [\"middle-turn\"]\n");
+        assert!(found.contains("did you mean `middle-turns`?"), "{found}");
+        let found = error("preset = \"tesera\"\n");
+        assert!(found.contains("did you mean `tessera`?"), "{found}");
+    }
+
+    #[test]
+    fn a_wrong_type_names_its_line() {
+        let found = error("[middle-turns]\nkeep_last_turns = \"many\"\n");
+        assert!(found.contains("line 2"), "{found}");
+        assert!(error("[middle-turns\n").contains("line 1"));
+    }
+
+    #[test]
+    fn settings_win_and_are_checked() {
+        assert_eq!(
+            set("middle-turns.keep_last_turns=2")
+                .unwrap()
+                .options
+                .middle_turns
+                .keep_last_turns,
+            2
+        );
+        assert_eq!(set("m7.min_messages=3").unwrap().m7.min_messages, 3);
+        assert_eq!(
+            set("cadence=every-request").unwrap().cadence,
+            Cadence::EveryRequest
+        );
+        for wrong in [
+            "middle-turns.keep_last=2",
+            "nothing",
+            "m7=3",
+            "x.y=1",
+            "=1",
+            "m7..x=1",
+            "cadence=never",
+        ] {
+            assert!(set(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_preset_is_a_valid_policy_with_a_strategy() {
+        for preset in PRESETS {
+            let policy = Policy::preset(preset.name).unwrap();
+            assert!(
+                policy.m7.enabled && !policy.strategies().is_empty(),
+                "{}",
+                preset.name
+            );
+            assert!(!preset.about().is_empty(), "{}", preset.name);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What was done to a request, for people and machines. Holds no prompt text.
+
+use serde::Serialize;
+
+use crate::dialect::{DialectId, ReadError};
+use crate::edit::{Action, Plan, SkipReason};
+use crate::splice::SpliceError;
+use crate::verify::VerifyError;
+use crate::view::View;
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The output is smaller than the input.
+    Pruned,
+    /// There was nothing to do: the output is the input.
+    Unchanged,
+    /// Something was in doubt: the output is the input.
+    FailedOpen(String),
+}
+
+/// Why the engine gave up on a body. The original goes out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// It could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The edits did not fit together.
+    #[error(transparent)]
+    Splice(#[from] SpliceError),
+    /// The result did not hold up.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+}
+
+/// Sizes of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// Bytes of the body.
+    pub bytes: usize,
+    /// Characters of the body.
+    pub chars: usize,
+    /// Messages (elements of the list of turns).
+    pub messages: usize,
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The wire format, once known.
+    pub dialect: Option<DialectId>,
+    /// The model, where the body names one.
+    pub model: Option<String>,
+    /// The mechanics that changed the body, sorted.
+    pub stack: Vec<&'static str>,
+    /// Where the untouched prefix ends: the byte of the first edit.
+    pub first_edit_at: Option<usize>,
+    /// The input.
+    pub before: Size,
+    /// The output.
+    pub after: Size,
+    /// How many turns were dropped.
+    pub turns_removed: usize,
+    /// What was cut and what was left alone.
+    pub plan: Plan,
+}
+
+impl Report {
+    pub(crate) fn of(view: &View<'_>, plan: Plan) -> Self {
+        let size = Size {
+            bytes: view.body().len(),
+            chars: view.body_chars(),
+            messages: view.items().len(),
+        };
+        Self {
+            verdict: Verdict::Unchanged,
+            dialect: Some(view.dialect()),
+            model: view.model().map(std::borrow::Cow::into_owned),
+            stack: Vec::new(),
+            first_edit_at: None,
+            before: size,
+            after: size,
+            turns_removed: 0,
+            plan,
+        }
+    }
+
+    pub(crate) fn unread(body: &[u8], error: &EngineError) -> Self {
+        let size = Size {
+            bytes: body.len(),
+            ..Size::default()
+        };
+        Self {
+            verdict: Verdict::FailedOpen(error.to_string()),
+            dialect: None,
+            model: None,
+            stack: Vec::new(),
+            first_edit_at: None,
+            before: size,
+            after: size,
+            turns_removed: 0,
+            plan: Plan::default(),
+        }
+    }
+
+    /// How many turns the plan drops.
+    pub(crate) fn count_turns(plan: &Plan) -> usize {
+        let drops = plan
+            .edits
+            .iter()
+            .filter(|edit| matches!(edit.action, Action::DropTurn(_)));
+        drops.count()
+    }
+
+    /// How often each reason for a skip occurs, most frequent first.
+    #[must_use]
+    pub fn skip_counts(&self) -> Vec<(SkipReason, usize)> {
+        let mut counts = std::collections::BTreeMap::new();
+        for skip in &self.plan.skips {
+            *counts.entry(skip.reason).or_insert(0) += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        counts
+    }
+}

@@ -1,0 +1,282 @@
+//! What a strategy sees: the view up to a turn, and what earlier strategies decided.
+//!
+//! **Invariant:** a strategy never sees bytes, JSON or a dialect, and nothing behind the last visible
+//! turn, so its plan depends on the visible turns alone.
+
+use std::borrow::Cow;
+
+use crate::compose::Draft;
+use crate::edit::{Action, Piece};
+use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
+use crate::guard;
+use crate::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
+
+/// What is known of the model that will read the request, resolved once from policy and table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// Context window in tokens.
+    pub window_tokens: usize,
+    /// Thinking blocks are bound to everything before them.
+    pub thinking_is_bound: bool,
+}
+
+/// What has become of a part so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartState {
+    /// Untouched.
+    Whole,
+    /// Some of its text is kept.
+    Trimmed,
+    /// None of its text is kept.
+    Cleared,
+    /// Not there any more.
+    Gone,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'s, 'a> {
+    pub(crate) view: &'s View<'a>,
+    pub(crate) exchanges: &'s Exchanges,
+    pub(crate) draft: &'s Draft,
+    pub(crate) model: ModelFacts,
+    pub(crate) visible: u32,
+    pub(crate) ends: Ends,
+}
+
+/// The turns that guards and strategies ask for again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) first_user: Option<TurnId>,
+    pub(crate) last_user: Option<TurnId>,
+    /// The assistant turn whose results end the visible turns.
+    pub(crate) open_exchange: Option<TurnId>,
+}
+
+impl Ends {
+    pub(crate) fn of(view: &View<'_>, visible: u32) -> Self {
+        let authored = |turn: &TurnId| view.is_user_authored(*turn);
+        Self {
+            first_user: (0..visible).map(TurnId).find(authored),
+            last_user: (0..visible).rev().map(TurnId).find(authored),
+            open_exchange: guard::open_exchange(view, visible),
+        }
+    }
+}
+
+impl<'s, 'a> Scene<'s, 'a> {
+    /// What is known of the model.
+    #[must_use]
+    pub fn model(&self) -> ModelFacts {
+        self.model
+    }
+
+    /// The visible turns that are still there, in order.
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = TurnId> + use<'s> {
+        let draft = self.draft;
+        (0..self.visible)
+            .map(TurnId)
+            .filter(move |&turn| !draft.is_gone(turn))
+    }
+
+    /// Who speaks.
+    #[must_use]
+    pub fn role(&self, turn: TurnId) -> Role {
+        self.view.turn(turn).role
+    }
+
+    /// The parts of a turn that are still there.
+    pub fn parts(&self, turn: TurnId) -> impl DoubleEndedIterator<Item = PartId> + use<'s> {
+        let draft = self.draft;
+        self.view
+            .parts_of(turn)
+            .filter(move |&part| draft.state(part) != PartState::Gone)
+    }
+
+    /// What a part is.
+    #[must_use]
+    pub fn kind(&self, part: PartId) -> PartKind {
+        self.view.part(part).kind
+    }
+
+    /// What has become of a part so far.
+    #[must_use]
+    pub fn state(&self, part: PartId) -> PartState {
+        self.draft.state(part)
+    }
+
+    /// Characters of a part's text after what was decided so far.
+    #[must_use]
+    pub fn chars(&self, part: PartId) -> usize {
+        self.draft.chars(part)
+    }
+
+    /// The decoded text of a part, as it came in.
+    #[must_use]
+    pub fn text(&self, part: PartId) -> Cow<'a, str> {
+        self.view.text(part)
+    }
+
+    /// The turn of a part; `None` for system texts outside the list of turns.
+    #[must_use]
+    pub fn turn_of(&self, part: PartId) -> Option<TurnId> {
+        self.view.part(part).turn
+    }
+
+    /// Whether the client marked a result as failed.
+    #[must_use]
+    pub fn is_error(&self, result: PartId) -> bool {
+        self.view.part(result).is_error
+    }
+
+    /// Whether a result holds images, documents or blocks of unknown kind.
+    #[must_use]
+    pub fn has_media(&self, result: PartId) -> bool {
+        self.view.part(result).has_media
+    }
+
+    /// The name of the tool that a call calls or a result comes from.
+    #[must_use]
+    pub fn tool_name(&self, part: PartId) -> Option<Cow<'a, str>> {
+        self.view
+            .name(part)
+            .or_else(|| self.view.name(self.exchanges.call_of(part)?))
+    }
+
+    /// The call that a result answers.
+    #[must_use]
+    pub fn call_of(&self, result: PartId) -> Option<PartId> {
+        self.exchanges.call_of(result)
+    }
+
+    /// The first result of a call, where it is visible.
+    #[must_use]
+    pub fn result_of(&self, call: PartId) -> Option<PartId> {
+        let result = self.exchanges.result_of(call)?;
+        (self.view.part(result).turn?.0 < self.visible).then_some(result)
+    }
+
+    /// A call's arguments as JSON text.
+    #[must_use]
+    pub fn args(&self, call: PartId) -> Cow<'a, str> {
+        self.view.args(call)
+    }
+
+    /// A top-level string argument of a call.
+    #[must_use]
+    pub fn arg(&self, call: PartId, key: &str) -> Option<String> {
+        self.view.arg(call, key)
+    }
+
+    /// Characters of a call's arguments as sent.
+    #[must_use]
+    pub fn args_chars(&self, call: PartId) -> usize {
+        self.view.args_chars(call)
+    }
+
+    /// Whether the turn carries a call or a result.
+    #[must_use]
+    pub fn touches_tools(&self, turn: TurnId) -> bool {
+        self.view.touches_tools(turn)
+    }
+
+    /// Whether a user wrote the turn (it is not only tool results).
+    #[must_use]
+    pub fn is_user_authored(&self, turn: TurnId) -> bool {
+        self.view.is_user_authored(turn)
+    }
+
+    /// The first visible turn that a user wrote.
+    #[must_use]
+    pub fn first_user(&self) -> Option<TurnId> {
+        self.ends.first_user
+    }
+
+    /// The last visible turn that a user wrote.
+    #[must_use]
+    pub fn last_user(&self) -> Option<TurnId> {
+        self.ends.last_user
+    }
+
+    /// The first turn of the unit of tied tool exchanges that a turn belongs to.
+    #[must_use]
+    pub fn unit(&self, turn: TurnId) -> TurnId {
+        self.exchanges.unit(turn)
+    }
+
+    /// Which of the wanted drops the guards would let through. Index: turn.
+    #[must_use]
+    pub fn settle_drops(&self, wanted: Vec<bool>) -> Vec<bool> {
+        let mut ignored = Plan::default();
+        guard::settle_drops(self, wanted, None, &mut ignored)
+    }
+
+    /// An edit that drops a turn.
+    #[must_use]
+    pub fn drop_turn(&self, turn: TurnId, strategy: StrategyId, why: Why) -> Edit {
+        Edit {
+            action: Action::DropTurn(turn),
+            strategy,
+            why,
+            chars_before: self.parts(turn).map(|part| self.chars(part)).sum(),
+            chars_after: 0,
+        }
+    }
+
+    /// An edit that turns a part's text into these pieces.
+    #[must_use]
+    pub fn rewrite(
+        &self,
+        part: PartId,
+        pieces: Vec<Piece>,
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
+        let text = self.text(part);
+        let chars_after = pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Keep(range) => text
+                    .get(range.clone())
+                    .map_or(0, |kept| kept.chars().count()),
+                Piece::Note(note) => note.chars().count(),
+            })
+            .sum();
+        Edit {
+            action: Action::Rewrite(part, pieces),
+            strategy,
+            why,
+            chars_before: self.view.chars(part),
+            chars_after,
+        }
+    }
+
+    /// An edit that replaces a part's whole text by words of our own. Decodes nothing.
+    #[must_use]
+    pub fn replace(
+        &self,
+        part: PartId,
+        with: Cow<'static, str>,
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
+        let chars_after = with.chars().count();
+        Edit {
+            action: Action::Rewrite(part, vec![Piece::Note(with)]),
+            strategy,
+            why,
+            chars_before: self.view.chars(part),
+            chars_after,
+        }
+    }
+
+    /// A skip of this turn.
+    #[must_use]
+    pub fn leave_turn(turn: TurnId, strategy: StrategyId, reason: SkipReason) -> crate::edit::Skip {
+        crate::edit::Skip {
+            target: Target::Turn(turn),
+            strategy: Some(strategy),
+            reason,
+        }
+    }
+}

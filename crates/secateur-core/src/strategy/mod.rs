@@ -1,0 +1,98 @@
+//! The strategies of M7: one file each, named after what it removes.
+//!
+//! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
+//! knows nothing of bytes, JSON or dialects.
+
+mod middle_turns;
+mod options;
+
+pub use middle_turns::MiddleTurns;
+pub use options::OptionFact;
+pub(crate) use options::options;
+
+use crate::edit::{Plan, StrategyId};
+use crate::scene::Scene;
+
+/// Something that plans cuts.
+pub trait Strategy: std::fmt::Debug + Send + Sync {
+    /// Its id.
+    fn id(&self) -> StrategyId;
+
+    /// What it would cut.
+    fn plan(&self, scene: &Scene<'_, '_>) -> Plan;
+
+    /// Whether it may rewrite text of the last user message (which always stays).
+    fn edits_last_user(&self) -> bool {
+        false
+    }
+}
+
+/// A strategy as it is shown to people.
+#[derive(Clone, Copy, Debug)]
+pub struct StrategyFacts {
+    /// Its id.
+    pub id: StrategyId,
+    source: &'static str,
+    /// Its options.
+    pub options: &'static [OptionFact],
+}
+
+impl StrategyFacts {
+    /// The documentation at the top of its file, as Markdown.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let lines = self
+            .source
+            .lines()
+            .map_while(|line| line.strip_prefix("//!"));
+        let lines: Vec<&str> = lines
+            .map(|line| line.strip_prefix(' ').unwrap_or(line))
+            .collect();
+        lines.join("\n")
+    }
+
+    /// The first sentence of it.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let about = self.about();
+        about
+            .split("\n\n")
+            .next()
+            .unwrap_or_default()
+            .replace('\n', " ")
+    }
+}
+
+/// The one list of strategies: file, type and id. Everything else that enumerates them comes from
+/// here.
+macro_rules! strategies {
+    ($($file:literal $field:ident: $kind:ident,)*) => {
+        /// What is known of every strategy, in the order in which they are listed to people.
+        pub const ALL: &[StrategyFacts] = &[
+            $(StrategyFacts { id: $kind::ID, source: include_str!($file), options: $kind::OPTIONS },)*
+        ];
+
+        /// The options of every strategy. Each table of a policy is named by the strategy's id.
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, rename_all = "kebab-case")]
+        pub struct Options {
+            $(
+                #[doc = concat!("See [`", stringify!($kind), "`].")]
+                pub $field: $kind,
+            )*
+        }
+
+        impl Options {
+            /// The strategy of that id, with these options.
+            #[must_use]
+            pub fn strategy(&self, id: &str) -> Option<&dyn Strategy> {
+                $(if id == $kind::ID.0 { return Some(&self.$field); })*
+                None
+            }
+        }
+    };
+}
+
+strategies! {
+    "middle_turns.rs" middle_turns: MiddleTurns,
+}

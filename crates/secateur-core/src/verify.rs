@@ -1,0 +1,84 @@
+//! The last look before a pruned body goes out: it is read again, from its bytes alone.
+
+use std::collections::BTreeMap;
+
+use crate::check::{Rule, Violation, check};
+use crate::dialect::{self, ReadError};
+use crate::json::Limits;
+use crate::view::View;
+
+/// Why a pruned body is thrown away and the original goes out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// It cannot be read again.
+    #[error("the pruned body cannot be read: {0}")]
+    Unreadable(ReadError),
+    /// It breaks a rule of its provider more often than the original did.
+    #[error("the pruned body breaks a rule that the original did not: {}", .0.words())]
+    Unacceptable(Rule),
+    /// Its list has another number of elements than the plan says.
+    #[error("the pruned body has {found} messages where the plan leaves {expected}")]
+    ItemCount {
+        /// By the plan.
+        expected: usize,
+        /// In the output.
+        found: usize,
+    },
+    /// Its system texts differ.
+    #[error("the pruned body lost or changed a system text")]
+    SystemChanged,
+    /// It is not smaller.
+    #[error("the pruned body is not smaller than the original")]
+    NotSmaller,
+}
+
+/// Checks `output` against the view that it was made from.
+pub(crate) fn verify(
+    before: &View<'_>,
+    expected_items: usize,
+    output: &str,
+    limits: &Limits,
+    may_edit_system: bool,
+) -> Result<(), VerifyError> {
+    if output.len() >= before.body().len() {
+        return Err(VerifyError::NotSmaller);
+    }
+    let after = dialect::read(output.as_bytes(), before.dialect(), limits)
+        .map_err(VerifyError::Unreadable)?;
+    let found = after.items().len();
+    if found != expected_items {
+        return Err(VerifyError::ItemCount {
+            expected: expected_items,
+            found,
+        });
+    }
+    if !may_edit_system && !system_texts(before).eq(system_texts(&after)) {
+        return Err(VerifyError::SystemChanged);
+    }
+    let broken = check(&after);
+    if !broken.is_empty() {
+        let (broken, allowed) = (tally(&broken), tally(&check(before)));
+        for (rule, count) in broken {
+            if count > allowed.get(&rule).copied().unwrap_or(0) {
+                return Err(VerifyError::Unacceptable(rule));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn system_texts<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v str> {
+    view.parts()
+        .iter()
+        .filter(|part| part.turn.is_none())
+        .map(|part| part.value.of(view.body()))
+}
+
+fn tally(violations: &[Violation]) -> BTreeMap<Rule, usize> {
+    let mut counts = BTreeMap::new();
+    for violation in violations {
+        *counts.entry(violation.rule).or_default() += 1;
+    }
+    counts
+}

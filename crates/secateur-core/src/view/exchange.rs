@@ -1,0 +1,127 @@
+//! Which calls and results belong together.
+//!
+//! A result belongs to the nearest earlier turn that calls with its id; inside that turn, to the
+//! first call with that id which has no result yet. Without an id (Gemini, legacy functions) the
+//! tool's name stands in for it. Turns that are tied together form a *unit*: all of it stays or all
+//! of it goes.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::{PartId, PartKind, TurnId, View};
+
+/// The ties between the turns of a view.
+#[derive(Debug)]
+pub struct Exchanges {
+    /// For each part: its call (for results).
+    call_of: Vec<Option<PartId>>,
+    /// For each part: its first result (for calls).
+    result_of: Vec<Option<PartId>>,
+    /// For each turn: the first turn of its unit.
+    unit_of: Vec<TurnId>,
+    /// For each turn: whether its unit holds a call without result or a result without call.
+    broken: Vec<bool>,
+}
+
+#[derive(Default)]
+struct OpenCalls {
+    turn: Option<TurnId>,
+    waiting: std::collections::VecDeque<PartId>,
+    last: Option<PartId>,
+}
+
+impl Exchanges {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let mut call_of = vec![None; view.parts().len()];
+        let mut result_of = vec![None; view.parts().len()];
+        let mut open: HashMap<(bool, Cow<'_, str>), OpenCalls> = HashMap::new();
+        let mut parent: Vec<u32> = (0..).take(view.turns().len()).collect();
+        for id in view.part_ids() {
+            let part = view.part(id);
+            let (Some(turn), PartKind::Call | PartKind::Result) = (part.turn, part.kind) else {
+                continue;
+            };
+            let key = match (part.id, part.name) {
+                (Some(call_id), _) => (true, call_id.decode(view.body())),
+                (None, Some(name)) => (false, name.decode(view.body())),
+                (None, None) => (false, Cow::Borrowed("")),
+            };
+            let calls = open.entry(key).or_default();
+            if part.kind == PartKind::Call {
+                if calls.turn != Some(turn) {
+                    calls.turn = Some(turn);
+                    calls.waiting.clear();
+                }
+                calls.waiting.push_back(id);
+            } else if let Some(call) = calls.waiting.pop_front().or(calls.last) {
+                calls.last = Some(call);
+                call_of[id.index()] = Some(call);
+                result_of[call.index()].get_or_insert(id);
+                if let Some(caller) = view.part(call).turn {
+                    join(&mut parent, caller.0, turn.0);
+                }
+            }
+        }
+        let unit_of: Vec<TurnId> = view
+            .turn_ids()
+            .map(|turn| TurnId(root(&mut parent, turn.0)))
+            .collect();
+        let mut broken = vec![false; view.turns().len()];
+        for id in view.part_ids() {
+            let part = view.part(id);
+            let alone = match part.kind {
+                PartKind::Call => result_of[id.index()].is_none(),
+                PartKind::Result => call_of[id.index()].is_none(),
+                _ => false,
+            };
+            if let (Some(turn), true) = (part.turn, alone) {
+                broken[unit_of[turn.index()].index()] = true;
+            }
+        }
+        let broken = unit_of.iter().map(|unit| broken[unit.index()]).collect();
+        Self {
+            call_of,
+            result_of,
+            unit_of,
+            broken,
+        }
+    }
+
+    /// The call that a result answers.
+    #[must_use]
+    pub fn call_of(&self, result: PartId) -> Option<PartId> {
+        self.call_of.get(result.index()).copied().flatten()
+    }
+
+    /// The first result of a call.
+    #[must_use]
+    pub fn result_of(&self, call: PartId) -> Option<PartId> {
+        self.result_of.get(call.index()).copied().flatten()
+    }
+
+    /// The first turn of the unit that a turn belongs to.
+    #[must_use]
+    pub fn unit(&self, turn: TurnId) -> TurnId {
+        self.unit_of[turn.index()]
+    }
+
+    /// Whether the turn's unit was broken when it came in. Such turns are left as they are.
+    #[must_use]
+    pub fn is_broken(&self, turn: TurnId) -> bool {
+        self.broken[turn.index()]
+    }
+}
+
+fn root(parent: &mut [u32], mut turn: u32) -> u32 {
+    while parent[turn as usize] != turn {
+        parent[turn as usize] = parent[parent[turn as usize] as usize];
+        turn = parent[turn as usize];
+    }
+    turn
+}
+
+/// The earlier turn becomes the root, so that a unit is named by its first turn.
+fn join(parent: &mut [u32], one: u32, other: u32) {
+    let (one, other) = (root(parent, one), root(parent, other));
+    parent[one.max(other) as usize] = one.min(other);
+}

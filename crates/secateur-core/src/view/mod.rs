@@ -1,0 +1,336 @@
+//! The dialect-neutral picture of a body: turns, parts and texts, as spans.
+//!
+//! **Invariant:** a view owns no text. It is read-only, and everything in it points into the body.
+
+mod build;
+mod exchange;
+mod part;
+
+use std::borrow::Cow;
+
+pub(crate) use build::Builder;
+pub use exchange::Exchanges;
+pub use part::{ArgsForm, ContentForm, Home, Part, PartKind, Seat};
+
+use crate::dialect::DialectId;
+use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, strings::count_chars};
+
+/// Index of a turn in its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct TurnId(pub u32);
+
+/// Index of a part in its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct PartId(pub u32);
+
+impl TurnId {
+    /// As an index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl PartId {
+    /// As an index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Who speaks in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Instructions inside the list of turns (`system`, `developer`).
+    System,
+    /// The user. In some dialects tool results come in user turns too.
+    User,
+    /// The model.
+    Assistant,
+    /// A turn that only carries a tool's result.
+    Tool,
+    /// A role that this version does not know. Never touched.
+    Other,
+}
+
+/// One message. In the Responses dialect: one input item, except that the items which the model
+/// produced in one go (reasoning, calls, text) are one turn, as they are in the other dialects.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Who speaks.
+    pub role: Role,
+    items: (u32, u32),
+    parts: (u32, u32),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct View<'a> {
+    body: &'a str,
+    dialect: DialectId,
+    model: Option<JsonStr>,
+    turns: Vec<Turn>,
+    parts: Vec<Part>,
+    slots: Vec<part::Slot>,
+    /// Seats of the elements of the list of turns.
+    items: Vec<Seat>,
+    /// Seats of the elements of all other arrays.
+    seats: Vec<Seat>,
+    list: Option<Span>,
+    history_is_elsewhere: bool,
+}
+
+impl<'a> View<'a> {
+    /// The bytes that were read.
+    #[must_use]
+    pub fn body(&self) -> &'a str {
+        self.body
+    }
+
+    /// The wire format.
+    #[must_use]
+    pub fn dialect(&self) -> DialectId {
+        self.dialect
+    }
+
+    /// The model's name, where the body has one (Gemini names it in the URL).
+    #[must_use]
+    pub fn model(&self) -> Option<Cow<'a, str>> {
+        self.model.map(|name| name.decode(self.body))
+    }
+
+    /// Characters of the body as sent.
+    #[must_use]
+    pub fn body_chars(&self) -> usize {
+        count_chars(self.body.as_bytes())
+    }
+
+    /// Whether the provider holds earlier turns (`previous_response_id`): then nothing may be cut,
+    /// because what the body shows is not the history.
+    #[must_use]
+    pub fn history_is_elsewhere(&self) -> bool {
+        self.history_is_elsewhere
+    }
+
+    /// The array that holds the turns, with its brackets.
+    #[must_use]
+    pub fn list(&self) -> Option<Span> {
+        self.list
+    }
+
+    /// All turns in order.
+    #[must_use]
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// All turns with their ids.
+    pub fn turn_ids(&self) -> impl DoubleEndedIterator<Item = TurnId> + ExactSizeIterator + use<> {
+        (0..u32::try_from(self.turns.len()).unwrap_or(u32::MAX)).map(TurnId)
+    }
+
+    /// One turn.
+    #[must_use]
+    pub fn turn(&self, id: TurnId) -> &Turn {
+        &self.turns[id.index()]
+    }
+
+    /// All parts, those of system texts included, in body order.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// All parts with their ids.
+    pub fn part_ids(&self) -> impl DoubleEndedIterator<Item = PartId> + use<> {
+        (0..u32::try_from(self.parts.len()).unwrap_or(u32::MAX)).map(PartId)
+    }
+
+    /// One part.
+    #[must_use]
+    pub fn part(&self, id: PartId) -> &Part {
+        &self.parts[id.index()]
+    }
+
+    /// The parts of a turn.
+    pub fn parts_of(&self, turn: TurnId) -> impl DoubleEndedIterator<Item = PartId> + use<> {
+        let (start, end) = self.turn(turn).parts;
+        (start..end).map(PartId)
+    }
+
+    /// The elements of the turns' array that make up a turn.
+    #[must_use]
+    pub fn items_of(&self, turn: TurnId) -> &[Seat] {
+        let (start, end) = self.turn(turn).items;
+        &self.items[start as usize..end as usize]
+    }
+
+    /// All elements of the turns' array.
+    #[must_use]
+    pub fn items(&self) -> &[Seat] {
+        &self.items
+    }
+
+    /// From the first to the last byte of a turn.
+    #[must_use]
+    pub fn turn_span(&self, turn: TurnId) -> Span {
+        let items = self.items_of(turn);
+        match (items.first(), items.last()) {
+            (Some(first), Some(last)) => Span::new(first.span.start, last.span.end),
+            _ => Span::default(),
+        }
+    }
+
+    /// The seat of a part that is an element of an array.
+    #[must_use]
+    pub fn seat(&self, part: PartId) -> Option<Seat> {
+        match self.part(part).home {
+            Home::Item(at) => self.items.get(at as usize).copied(),
+            Home::Nested(at) => self.seats.get(at as usize).copied(),
+            Home::Fixed => None,
+        }
+    }
+
+    pub(crate) fn slots(&self, part: PartId) -> &[part::Slot] {
+        let (start, end) = self.part(part).slots;
+        &self.slots[start as usize..end as usize]
+    }
+
+    pub(crate) fn slot_seat(&self, slot: &part::Slot) -> Option<Seat> {
+        self.seats.get(slot.seat? as usize).copied()
+    }
+
+    /// Characters of a part's text: what [`View::text`] has, without making it.
+    #[must_use]
+    pub fn chars(&self, id: PartId) -> usize {
+        let slots = self.slots(id);
+        if slots.is_empty() {
+            return match self.part(id).form {
+                ContentForm::Json => count_chars(self.part(id).value.of(self.body).as_bytes()),
+                _ => 0,
+            };
+        }
+        let separators = slots.len() - 1;
+        separators
+            + slots
+                .iter()
+                .map(|slot| slot.text.chars(self.body))
+                .sum::<usize>()
+    }
+
+    /// The decoded text of a part: its text blocks joined by a newline. A structured Gemini result
+    /// is its JSON text. Empty for parts without text.
+    #[must_use]
+    pub fn text(&self, id: PartId) -> Cow<'a, str> {
+        match self.slots(id) {
+            [] => match self.part(id).form {
+                ContentForm::Json => Cow::Borrowed(self.part(id).value.of(self.body)),
+                _ => Cow::Borrowed(""),
+            },
+            [only] => only.text.decode(self.body),
+            many => {
+                let texts: Vec<_> = many
+                    .iter()
+                    .map(|slot| slot.text.decode(self.body))
+                    .collect();
+                Cow::Owned(texts.join("\n"))
+            }
+        }
+    }
+
+    /// A call's or result's tool name, as written.
+    #[must_use]
+    pub fn name(&self, id: PartId) -> Option<Cow<'a, str>> {
+        self.part(id).name.map(|name| name.decode(self.body))
+    }
+
+    /// A call's arguments as JSON text, however the dialect writes them.
+    #[must_use]
+    pub fn args(&self, id: PartId) -> Cow<'a, str> {
+        let part = self.part(id);
+        match (part.args, part.slots.0) {
+            (ArgsForm::None, _) => Cow::Borrowed(""),
+            (ArgsForm::Value, _) => Cow::Borrowed(part.value.of(self.body)),
+            (ArgsForm::Text, at) => self.slots[at as usize].text.decode(self.body),
+        }
+    }
+
+    /// A top-level string argument of a call.
+    #[must_use]
+    pub fn arg(&self, id: PartId, key: &str) -> Option<String> {
+        let args = self.args(id);
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() != Ok(Kind::Object) {
+            return None;
+        }
+        let mut found = None;
+        cursor
+            .object(|cursor, name| {
+                if name.is(&args, key) && cursor.peek()? == Kind::String {
+                    found = Some(cursor.string()?.decode(&args).into_owned());
+                } else {
+                    cursor.skip()?;
+                }
+                Ok::<_, JsonError>(())
+            })
+            .ok()?;
+        found
+    }
+
+    /// Characters of a call's arguments as sent.
+    #[must_use]
+    pub fn args_chars(&self, id: PartId) -> usize {
+        let part = self.part(id);
+        match part.args {
+            ArgsForm::None => 0,
+            ArgsForm::Value => count_chars(part.value.of(self.body).as_bytes()),
+            ArgsForm::Text => self.chars(id),
+        }
+    }
+
+    /// Whether the turn holds something that its author wrote or attached, as opposed to results.
+    #[must_use]
+    pub fn is_authored(&self, turn: TurnId) -> bool {
+        self.parts_of(turn)
+            .any(|part| !matches!(self.part(part).kind, PartKind::Result))
+    }
+
+    /// Whether this is a user turn that a user wrote (and not only tool results).
+    #[must_use]
+    pub fn is_user_authored(&self, turn: TurnId) -> bool {
+        self.turn(turn).role == Role::User && self.is_authored(turn)
+    }
+
+    /// Whether the turn carries a call or a result, of whatever kind.
+    #[must_use]
+    pub fn touches_tools(&self, turn: TurnId) -> bool {
+        self.parts_of(turn).any(|part| {
+            matches!(
+                self.part(part).kind,
+                PartKind::Call | PartKind::Result | PartKind::ServerTool
+            )
+        })
+    }
+
+    /// The first turn that a user wrote.
+    #[must_use]
+    pub fn first_user(&self) -> Option<TurnId> {
+        self.turn_ids().find(|&turn| self.is_user_authored(turn))
+    }
+
+    /// The last turn that a user wrote.
+    #[must_use]
+    pub fn last_user(&self) -> Option<TurnId> {
+        self.turn_ids()
+            .rev()
+            .find(|&turn| self.is_user_authored(turn))
+    }
+
+    /// The calls and results that belong together.
+    #[must_use]
+    pub fn exchanges(&self) -> Exchanges {
+        Exchanges::of(self)
+    }
+}
