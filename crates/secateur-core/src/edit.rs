@@ -1,13 +1,12 @@
 //! What a strategy returns: edits, and skips with a reason.
 //!
 //! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only words of our
-//! own are spelled out, and those are left out when a plan is serialised.
+//! own are spelled out.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::view::{PartId, TurnId};
 
@@ -46,6 +45,20 @@ pub enum Action {
     InsertTurn(TurnId, String),
 }
 
+impl Action {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DropTurn(_) => "drop-turn",
+            Self::DropPart(_) => "drop-part",
+            Self::Rewrite(..) => "rewrite",
+            Self::ReplaceInput(..) => "replace-input",
+            Self::InsertTurn(..) => "insert-turn",
+        }
+    }
+}
+
 /// An action with its author, its reason and its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
@@ -71,29 +84,6 @@ impl Edit {
                 Target::Part(part)
             }
         }
-    }
-}
-
-impl Serialize for Edit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Edit", 6)?;
-        let (kind, turn, part) = match &self.action {
-            Action::DropTurn(turn) => ("drop-turn", Some(*turn), None),
-            Action::DropPart(part) => ("drop-part", None, Some(*part)),
-            Action::Rewrite(part, _) => ("rewrite", None, Some(*part)),
-            Action::ReplaceInput(part, _) => ("replace-input", None, Some(*part)),
-            Action::InsertTurn(turn, _) => ("insert-turn", Some(*turn), None),
-        };
-        out.serialize_field("action", kind)?;
-        match (turn, part) {
-            (Some(turn), _) => out.serialize_field("turn", &turn)?,
-            (_, part) => out.serialize_field("part", &part)?,
-        }
-        out.serialize_field("strategy", &self.strategy)?;
-        out.serialize_field("why", &self.why)?;
-        out.serialize_field("chars_before", &self.chars_before)?;
-        out.serialize_field("chars_after", &self.chars_after)?;
-        out.end()
     }
 }
 
@@ -123,8 +113,7 @@ impl Why {
 }
 
 /// What a skip is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// The request as a whole.
     Request,
@@ -135,7 +124,7 @@ pub enum Target {
 }
 
 /// Something that could have been cut and was not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// What was left alone.
     pub target: Target,
@@ -222,7 +211,7 @@ impl SkipReason {
 }
 
 /// Edits and skips.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// What changes.
     pub edits: Vec<Edit>,

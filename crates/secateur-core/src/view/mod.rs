@@ -167,6 +167,13 @@ impl<'a> View<'a> {
         &self.items[start as usize..end as usize]
     }
 
+    /// The index of a turn's first element in the turns' array.
+    #[must_use]
+    pub fn item_index(&self, turn: TurnId) -> Option<usize> {
+        let (start, end) = self.turn(turn).items;
+        (start < end).then_some(start as usize)
+    }
+
     /// All elements of the turns' array.
     #[must_use]
     pub fn items(&self) -> &[Seat] {
