@@ -1,1 +1,3 @@
 //! The Secateur engine.
+
+pub mod condense;

@@ -1,0 +1,161 @@
+//! Build and CI logs: trouble first, with its surroundings, the command that caused it, and the end.
+
+use std::collections::HashMap;
+
+use super::Layout;
+use crate::condense::OutputKind;
+use crate::condense::escapes::visible_runs;
+use crate::condense::traits::{LineReader, Traits};
+use crate::condense::units::{Splitting, Unit, split_lines};
+
+/// From this score on a line is a failure that carries its surroundings with it.
+const STRONG: u16 = 50;
+/// How many lines a failure lights up behind and before itself.
+const BEHIND: usize = 12;
+const BEFORE: usize = 4;
+/// How far back the command of a failure is looked for.
+const COMMAND_REACH: usize = 200;
+
+pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
+    let mut units = split_lines(text, splitting);
+    let traits = read_traits(text, splitting, &mut units);
+    weigh(&mut units, &traits);
+    Layout { kind: OutputKind::Log, splitting, units }
+}
+
+/// Reads every unit's traits, without escapes, and stores its shape.
+pub(super) fn read_traits(text: &str, splitting: Splitting, units: &mut [Unit]) -> Vec<Traits> {
+    let reader = LineReader::new();
+    let bytes = text.as_bytes();
+    let mut plain = Vec::new();
+    units
+        .iter_mut()
+        .map(|unit| {
+            let span = unit.body_span();
+            let line = &bytes[span.clone()];
+            let traits = if splitting.escapes && line.iter().any(|byte| matches!(byte, 0x1b | b'^')) {
+                plain.clear();
+                visible_runs(bytes, span.start, span.end, |from, to| plain.extend_from_slice(&bytes[from..to]));
+                reader.read(plain.trim_ascii_end())
+            } else {
+                reader.read(line.trim_ascii_end())
+            };
+            unit.shape = traits.shape;
+            traits
+        })
+        .collect()
+}
+
+/// How often a shape occurs, and how often it did so far.
+#[derive(Debug, Default, Clone, Copy)]
+struct Occurrences {
+    total: u32,
+    seen: u32,
+}
+
+fn weigh(units: &mut [Unit], traits: &[Traits]) {
+    let mut shapes: HashMap<u64, Occurrences> = HashMap::new();
+    for line in traits.iter().filter(|line| !line.blank) {
+        shapes.entry(line.shape).or_default().total += 1;
+    }
+    let mut own: Vec<u32> = vec![0; units.len()];
+    for (index, line) in traits.iter().enumerate() {
+        if line.blank {
+            continue;
+        }
+        let Some(occurrences) = shapes.get_mut(&line.shape) else { continue };
+        occurrences.seen += 1;
+        own[index] = worth(line, *occurrences);
+    }
+    let strong: Vec<usize> = (0..units.len()).filter(|&index| own[index] >= u32::from(STRONG) * 10).collect();
+    boost_ends(&mut own, &strong);
+    let mut values = own.clone();
+    spread(&mut values, &own, traits, &strong);
+    light_commands(&mut values, &own, traits, &strong);
+    light_edges(&mut values, traits);
+    for (unit, value) in units.iter_mut().zip(values) {
+        unit.value = value;
+    }
+}
+
+/// A line's own worth in tenths: its score, less for each earlier line of the same shape.
+fn worth(line: &Traits, occurrences: Occurrences) -> u32 {
+    let Occurrences { total, seen } = occurrences;
+    let mut worth = u32::from(line.score) * 10;
+    if line.location && line.score == 0 {
+        worth += 40;
+    }
+    // A shape that fills the log is its routine, whatever words it uses.
+    worth = worth * 8 / (8 + (total / 4).min(56));
+    if seen > 1 && seen < total {
+        worth = worth * 2 / (1 + seen.min(40));
+    } else if seen > 1 {
+        worth = worth * 3 / 4;
+    }
+    worth + 10 / total.min(10)
+}
+
+/// The first failures name the cause, the last ones the outcome.
+fn boost_ends(own: &mut [u32], strong: &[usize]) {
+    let count = strong.len();
+    for (rank, &index) in strong.iter().enumerate() {
+        let from_end = count - 1 - rank;
+        let near = rank.min(from_end);
+        if near < 6 {
+            own[index] += own[index] / 2;
+        } else if near > 30 {
+            own[index] = own[index] * 2 / 3;
+        }
+    }
+}
+
+/// Lines near a failure share its worth.
+fn spread(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[usize]) {
+    for &index in strong {
+        let mut share = own[index] / 2;
+        for next in index + 1..(index + 1 + BEHIND).min(values.len()) {
+            if !traits[next].blank {
+                values[next] = values[next].max(share + own[next] / 2);
+            }
+            share = share * 5 / 6;
+        }
+        let mut share = own[index] / 3;
+        for back in (index.saturating_sub(BEFORE)..index).rev() {
+            if !traits[back].blank {
+                values[back] = values[back].max(share + own[back] / 2);
+            }
+            share /= 2;
+        }
+    }
+}
+
+/// The last command before a failure is worth about as much as the failure.
+fn light_commands(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[usize]) {
+    let mut command = None;
+    let mut at = 0;
+    for &index in strong {
+        while at < index {
+            if traits[at].command {
+                command = Some(at);
+            }
+            at += 1;
+        }
+        if let Some(command) = command.filter(|&command| index - command <= COMMAND_REACH) {
+            values[command] = values[command].max(own[index] / 2);
+        }
+    }
+}
+
+/// The first and the last lines say what ran and how it ended.
+fn light_edges(values: &mut [u32], traits: &[Traits]) {
+    let mut worth = 200;
+    for index in 0..values.len().min(4) {
+        values[index] = values[index].max(worth);
+        worth /= 2;
+    }
+    let mut worth = 300;
+    for index in (0..values.len()).rev().filter(|&index| !traits[index].blank).take(16) {
+        values[index] = values[index].max(worth);
+        worth = worth * 5 / 6;
+    }
+}
