@@ -1,6 +1,6 @@
 //! What one line is, read in a single pass: its shape, and how much it says about trouble.
 
-use super::vocabulary::{COMMANDS, ENDINGS, GOOD_ENDINGS, GOOD_OPENINGS, OPENINGS, Role, WORDS};
+use super::vocabulary::{COMMANDS, ENDINGS, GOOD_ENDINGS, GOOD_OPENINGS, OPENINGS, OUTCOMES, Role, SOURCE_OPENINGS, WORDS};
 
 /// What was read from one line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(super) struct Traits {
     pub summary: bool,
     /// Names a command or step.
     pub command: bool,
+    /// Says how a run ended (`exit code 1`, `##[error]`).
+    pub outcome: bool,
     /// Names a place in a file (`a.rs:12`, `"a.py", line 3`).
     pub location: bool,
     /// Holds nothing but blanks.
@@ -156,6 +158,7 @@ struct Weights {
     counts: u16,
     trouble_counts: u16,
     line_number: bool,
+    exit_number: bool,
 }
 
 impl Weights {
@@ -182,6 +185,7 @@ impl Weights {
                 let before = &line[start.saturating_sub(14)..start];
                 let exits = contains_ignoring_case(before, b"exit") || contains_ignoring_case(before, b"return");
                 if exits && number_after(line, end).is_some_and(|number| number != 0) {
+                    self.exit_number = true;
                     self.add(weight);
                 }
                 return;
@@ -225,6 +229,7 @@ fn finish(line: &[u8], mut traits: Traits, weights: Weights) -> Traits {
             score = score.max(weight + weights.sum.min(80) / 8);
         }
     }
+    traits.outcome = weights.exit_number || OUTCOMES.iter().any(|opening| text.starts_with(opening));
     traits.command = COMMANDS.iter().any(|opening| text.starts_with(opening));
     if traits.location && score > 0 {
         score += 10;
@@ -236,6 +241,10 @@ fn finish(line: &[u8], mut traits: Traits, weights: Weights) -> Traits {
         || GOOD_OPENINGS.iter().any(|opening| text.starts_with(opening));
     if good && weights.trouble_counts == 0 {
         score /= 10;
+    }
+    if SOURCE_OPENINGS.iter().any(|opening| text.starts_with(opening)) {
+        score /= 4;
+        traits.outcome = false;
     }
     traits.score = score;
     traits
@@ -252,7 +261,8 @@ fn names_a_thing(line: &[u8], start: usize, end: usize) -> bool {
         || after.is_some_and(joins) && word_at(Some(end + 1))
         || line[..start].ends_with(b"::")
         || line[end..].starts_with(b"::")
-        || before.is_some_and(|byte| matches!(byte, b'/' | b'$' | b'.'))
+        || before.is_some_and(|byte| matches!(byte, b'/' | b'$' | b'#'))
+        || before == Some(b'.') && start.checked_sub(2).is_some_and(|at| line[at] != b'.')
         || after.is_some_and(|byte| matches!(byte, b'('))
 }
 

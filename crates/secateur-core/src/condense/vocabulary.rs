@@ -203,3 +203,11 @@ pub(super) const COMMANDS: &[&[u8]] = &[
     b"Step ",
     b"- hook id",
 ];
+
+/// A line that begins with one of these says that a run ended badly.
+pub(super) const OUTCOMES: &[&[u8]] =
+    &[b"##[error]", b"::error", b"make: *** ", b"gmake: *** ", b"BUILD FAILED", b"npm ERR! Exit"];
+
+/// A line that begins with one of these is a script that was printed, not what it reported.
+pub(super) const SOURCE_OPENINGS: &[&[u8]] =
+    &[b"echo ", b"printf ", b"print(", b"console.log(", b"##[group]Run ", b"if [", b"exit 1"];

@@ -13,13 +13,15 @@ const STRONG: u16 = 50;
 /// How many lines a failure lights up behind and before itself.
 const BEHIND: usize = 12;
 const BEFORE: usize = 4;
+/// How many lines before a bad end are worth something by their place.
+const BEFORE_OUTCOME: usize = 40;
 /// How far back the command of a failure is looked for.
 const COMMAND_REACH: usize = 200;
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
     let mut units = split_lines(text, splitting);
     let traits = read_traits(text, splitting, &mut units);
-    weigh(&mut units, &traits);
+    weigh(text, &mut units, &traits);
     Layout { kind: OutputKind::Log, splitting, units }
 }
 
@@ -53,28 +55,71 @@ struct Occurrences {
     seen: u32,
 }
 
-fn weigh(units: &mut [Unit], traits: &[Traits]) {
+fn weigh(text: &str, units: &mut [Unit], traits: &[Traits]) {
     let mut shapes: HashMap<u64, Occurrences> = HashMap::new();
     for line in traits.iter().filter(|line| !line.blank) {
         shapes.entry(line.shape).or_default().total += 1;
     }
+    let declared = step_declarations(text, units);
     let mut own: Vec<u32> = vec![0; units.len()];
+    let mut totals: Vec<u32> = vec![0; units.len()];
     for (index, line) in traits.iter().enumerate() {
         if line.blank {
             continue;
         }
         let Some(occurrences) = shapes.get_mut(&line.shape) else { continue };
         occurrences.seen += 1;
+        totals[index] = occurrences.total;
         own[index] = worth(line, *occurrences);
+        if declared[index] {
+            own[index] /= 5;
+        }
     }
+    let outcomes: Vec<usize> = (0..units.len()).filter(|&index| traits[index].outcome && !declared[index]).collect();
+    draw_to_outcomes(&mut own, &outcomes);
     let strong: Vec<usize> = (0..units.len()).filter(|&index| own[index] >= u32::from(STRONG) * 10).collect();
     boost_ends(&mut own, &strong);
     let mut values = own.clone();
     spread(&mut values, &own, traits, &strong);
-    light_commands(&mut values, &own, traits, &strong);
-    light_edges(&mut values, traits);
+    light_commands(&mut values, &own, traits, &totals, &strong);
+    light_before_outcomes(&mut values, traits, &outcomes);
+    light_edges(&mut values, traits, !outcomes.is_empty());
     for (unit, value) in units.iter_mut().zip(values) {
         unit.value = value;
+    }
+}
+
+/// Lines between a step's header and the end of its group: the script and its environment.
+fn step_declarations(text: &str, units: &[Unit]) -> Vec<bool> {
+    let bytes = text.as_bytes();
+    let mut inside = false;
+    units
+        .iter()
+        .map(|unit| {
+            let line = &bytes[unit.body_span()];
+            if line.starts_with(b"##[group]Run ") {
+                inside = true;
+            } else if line.starts_with(b"##[") {
+                inside = false;
+            }
+            inside
+        })
+        .collect()
+}
+
+/// Trouble shortly before a bad end is more likely its cause.
+fn draw_to_outcomes(own: &mut [u32], outcomes: &[usize]) {
+    let mut next = 0;
+    for index in 0..own.len() {
+        while next < outcomes.len() && outcomes[next] < index {
+            next += 1;
+        }
+        let Some(&outcome) = outcomes.get(next) else { break };
+        own[index] = match outcome - index {
+            0..=40 => own[index] * 3 / 2,
+            41..=300 => own[index] * 5 / 4,
+            _ => own[index],
+        };
     }
 }
 
@@ -129,8 +174,8 @@ fn spread(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[usize]) 
     }
 }
 
-/// The last command before a failure is worth about as much as the failure.
-fn light_commands(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[usize]) {
+/// The last command before a failure is worth about as much as the failure, if it is not run all the time.
+fn light_commands(values: &mut [u32], own: &[u32], traits: &[Traits], totals: &[u32], strong: &[usize]) {
     let mut command = None;
     let mut at = 0;
     for &index in strong {
@@ -141,21 +186,32 @@ fn light_commands(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[
             at += 1;
         }
         if let Some(command) = command.filter(|&command| index - command <= COMMAND_REACH) {
-            values[command] = values[command].max(own[index] / 2);
+            values[command] = values[command].max(own[index] / (1 + totals[command].max(1)));
+        }
+    }
+}
+
+/// The lines before a bad end, most of all before the last one.
+fn light_before_outcomes(values: &mut [u32], traits: &[Traits], outcomes: &[usize]) {
+    for (rank, &index) in outcomes.iter().enumerate() {
+        let mut worth: u32 = if rank + 1 == outcomes.len() { 500 } else { 250 };
+        for back in (0..index).rev().filter(|&back| !traits[back].blank).take(BEFORE_OUTCOME) {
+            values[back] = values[back].max(worth);
+            worth = worth * 14 / 15;
         }
     }
 }
 
 /// The first and the last lines say what ran and how it ended.
-fn light_edges(values: &mut [u32], traits: &[Traits]) {
+fn light_edges(values: &mut [u32], traits: &[Traits], has_outcome: bool) {
     let mut worth = 200;
-    for index in 0..values.len().min(4) {
+    for index in 0..values.len().min(3) {
         values[index] = values[index].max(worth);
         worth /= 2;
     }
-    let mut worth = 300;
-    for index in (0..values.len()).rev().filter(|&index| !traits[index].blank).take(16) {
+    let (mut worth, lines) = if has_outcome { (200, 4) } else { (500, BEFORE_OUTCOME) };
+    for index in (0..values.len()).rev().filter(|&index| !traits[index].blank).take(lines) {
         values[index] = values[index].max(worth);
-        worth = worth * 5 / 6;
+        worth = worth * 9 / 10;
     }
 }
