@@ -11,6 +11,7 @@
 mod assemble;
 mod escapes;
 mod kind;
+mod marks;
 mod select;
 mod timestamp;
 mod traits;
@@ -40,6 +41,24 @@ impl Budget {
 pub enum OutputKind {
     /// Build or CI log.
     Log,
+    /// Output of a test runner.
+    TestOutput,
+    /// Unified diff.
+    Diff,
+    /// Directory listing.
+    Listing,
+    /// One JSON array or object.
+    Json,
+    /// CSV, TSV, Markdown or database table, or JSON lines.
+    Table,
+    /// HTML page; only its visible text is kept.
+    Html,
+    /// Search result, `path:line:text`.
+    SearchResult,
+    /// File read with line numbers.
+    NumberedLines,
+    /// Prose, code or anything else.
+    Plain,
 }
 
 /// One piece of the condensed text.

@@ -1,9 +1,6 @@
 //! Which units fit: greedy by value per character, with the price of the marks between them.
 
-use super::units::Unit;
-
-/// Added to each unit's characters, so that a short line does not win by shortness alone.
-const LINE_OVERHEAD: u64 = 24;
+use super::units::{UNIT_OVERHEAD, Unit};
 
 /// Chooses units whose characters and gap marks stay within `max_chars`.
 pub(super) fn select(units: &[Unit], max_chars: usize, mark_chars: usize) -> Vec<bool> {
@@ -50,7 +47,7 @@ fn close_small_gaps(units: &[Unit], kept: &mut [bool], mark_chars: usize) {
 fn by_density(units: &[Unit]) -> Vec<usize> {
     const BUCKETS: usize = 1 << 14;
     let bucket = |unit: &Unit| {
-        let density = u64::from(unit.value) * 64 / (u64::from(unit.chars) + LINE_OVERHEAD);
+        let density = u64::from(unit.value) * 64 / (u64::from(unit.chars + UNIT_OVERHEAD));
         BUCKETS - 1 - usize::try_from(density).unwrap_or(BUCKETS).min(BUCKETS - 1)
     };
     let mut starts = vec![0_usize; BUCKETS + 1];

@@ -15,13 +15,28 @@ pub(super) struct Unit {
     pub chars: u32,
     /// How much it is worth; 0 is never chosen for its own sake.
     pub value: u32,
-    /// Equal for units that look alike.
+    /// Equal for units that look alike; 0 is like nothing.
     pub shape: u64,
+    /// What stands before it when its predecessor is kept but does not touch it.
+    pub glue: Glue,
 }
 
+/// A separator for units whose markup is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Glue {
+    None,
+    Blank,
+    Newline,
+}
+
+/// Added to each unit's characters, so that a short unit does not win by shortness alone.
+pub(super) const UNIT_OVERHEAD: u32 = 24;
+
 impl Unit {
-    pub(super) fn span(&self) -> std::ops::Range<usize> {
-        self.start as usize..self.end as usize
+    /// Sets the value so that the unit ranks by `rank` whatever its length.
+    pub(super) fn rank(&mut self, rank: u32) {
+        let value = u64::from(rank) * u64::from(self.chars + UNIT_OVERHEAD) / 64;
+        self.value = u32::try_from(value).unwrap_or(u32::MAX).max(u32::from(rank > 0));
     }
 
     /// What is kept of it, escapes included.
@@ -111,7 +126,7 @@ fn line_unit(text: &str, start: usize, end: usize, splitting: Splitting) -> Unit
     unit(text, start, body, end, splitting)
 }
 
-fn unit(text: &str, start: usize, body: usize, end: usize, splitting: Splitting) -> Unit {
+pub(super) fn unit(text: &str, start: usize, body: usize, end: usize, splitting: Splitting) -> Unit {
     Unit {
         start: offset(start),
         body: offset(body),
@@ -119,11 +134,12 @@ fn unit(text: &str, start: usize, body: usize, end: usize, splitting: Splitting)
         chars: offset(visible_chars(text, body, end, splitting.escapes)),
         value: 0,
         shape: 0,
+        glue: Glue::None,
     }
 }
 
 /// Cuts one long line at blanks, or anywhere between characters if it has none.
-fn push_chunks(text: &str, start: usize, end: usize, splitting: Splitting, units: &mut Vec<Unit>) {
+pub(super) fn push_chunks(text: &str, start: usize, end: usize, splitting: Splitting, units: &mut Vec<Unit>) {
     let bytes = text.as_bytes();
     let first = line_unit(text, start, end, splitting);
     let mut at = start;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Layout;
+use super::sample::Sample;
 use crate::condense::OutputKind;
 use crate::condense::escapes::visible_runs;
 use crate::condense::traits::{LineReader, Traits};
@@ -18,11 +19,37 @@ const BEFORE_OUTCOME: usize = 40;
 /// How far back the command of a failure is looked for.
 const COMMAND_REACH: usize = 200;
 
+/// Timestamps, escapes or step markers, or lines of a few shapes, or a report of how a run ended.
+pub(super) fn is_log(sample: &Sample, splitting: Splitting) -> bool {
+    if splitting.timestamps || splitting.escapes || sample.any(|line| line.starts_with("##[")) {
+        return true;
+    }
+    if sample.percent(1, is_source) >= 40 {
+        return false;
+    }
+    let reader = LineReader::new();
+    let mut shapes: HashMap<u64, u32> = HashMap::new();
+    let mut trouble = 0;
+    for line in &sample.lines {
+        let traits = reader.read(line.as_bytes());
+        *shapes.entry(traits.shape).or_default() += 1;
+        trouble += u32::from(traits.outcome || traits.score >= STRONG);
+    }
+    trouble > 0 || shapes.len() * 2 < sample.lines.len()
+}
+
+/// Ends or begins as lines of program text do.
+fn is_source(line: &str) -> bool {
+    line.ends_with([';', '{', '}', ',', '(', ')'])
+        || line.starts_with([' ', '\t', '}', '/'])
+        || line.ends_with(':') && line.starts_with("def ")
+}
+
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
     let mut units = split_lines(text, splitting);
     let traits = read_traits(text, splitting, &mut units);
     weigh(text, &mut units, &traits);
-    Layout { kind: OutputKind::Log, splitting, units }
+    Layout::new(OutputKind::Log, splitting, units)
 }
 
 /// Reads every unit's traits, without escapes, and stores its shape.
