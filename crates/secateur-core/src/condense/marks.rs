@@ -1,10 +1,10 @@
 //! The words put in place of what was left out.
 
-use std::collections::HashMap;
 
 use super::OutputKind;
 use super::escapes::visible_runs;
 use super::kind::{Layout, Place};
+use super::shapes::ByShape;
 use super::units::Unit;
 
 /// Characters of an example line inside a mark.
@@ -98,7 +98,7 @@ pub(super) fn routine(text: &str, gap: &[Unit], escapes: bool) -> Option<String>
     if gap.len() < 6 {
         return None;
     }
-    let mut counts: HashMap<u64, usize> = HashMap::new();
+    let mut counts: ByShape<usize> = ByShape::default();
     for unit in gap {
         *counts.entry(unit.shape).or_default() += 1;
     }

@@ -13,6 +13,7 @@ mod escapes;
 mod kind;
 mod marks;
 mod select;
+mod shapes;
 mod timestamp;
 mod traits;
 mod units;
@@ -130,3 +131,6 @@ fn rendered_bytes(pieces: &[Piece]) -> usize {
         })
         .sum()
 }
+
+#[cfg(test)]
+mod properties;

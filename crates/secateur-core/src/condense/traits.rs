@@ -31,6 +31,8 @@ const BLANK_MARK: u64 = 0x20;
 #[derive(Debug)]
 pub(super) struct LineReader {
     slots: Box<[Option<u8>; SLOTS]>,
+    /// Bytes with which any of the known openings begins.
+    openings: Box<[bool; 256]>,
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
@@ -60,7 +62,13 @@ impl LineReader {
             }
             slots[slot] = u8::try_from(index).ok();
         }
-        Self { slots }
+        let mut openings = Box::new([false; 256]);
+        let weighted = OPENINGS.iter().map(|(opening, _)| *opening);
+        let plain = COMMANDS.iter().chain(OUTCOMES).chain(SOURCE_OPENINGS).chain(GOOD_OPENINGS).copied();
+        for opening in weighted.chain(plain) {
+            openings[usize::from(opening[0])] = true;
+        }
+        Self { slots, openings }
     }
 
     /// Reads one line without its line ending, timestamp and escapes.
@@ -124,7 +132,7 @@ impl LineReader {
         }
         traits.location |= weights.line_number;
         traits.summary = weights.trouble_counts > 0 || weights.counts >= 2;
-        finish(line, traits, weights)
+        self.finish(line, traits, &weights)
     }
 
     fn weigh_word(&self, line: &[u8], start: usize, end: usize, hash: u64, weights: &mut Weights) {
@@ -148,6 +156,41 @@ impl LineReader {
             }
             slot = (slot + 1) % SLOTS;
         }
+    }
+
+    fn finish(&self, line: &[u8], mut traits: Traits, weights: &Weights) -> Traits {
+        let text = line.trim_ascii();
+        let known = text.first().is_some_and(|&byte| self.openings[usize::from(byte)]);
+        let begins = |openings: &[&[u8]]| known && openings.iter().any(|opening| text.starts_with(opening));
+        let mut score = weights.top + (weights.sum - weights.top).min(120) / 4;
+        if known {
+            for (opening, weight) in OPENINGS {
+                if text.starts_with(opening) {
+                    score = score.max(weight + weights.sum.min(80) / 8);
+                }
+            }
+        }
+        traits.outcome = weights.exit_number || begins(OUTCOMES);
+        traits.command = begins(COMMANDS);
+        if score == 0 {
+            return traits;
+        }
+        if traits.location {
+            score += 10;
+        }
+        if traits.summary {
+            score += 15;
+        }
+        let good = begins(GOOD_OPENINGS) || GOOD_ENDINGS.iter().any(|ending| text.ends_with(ending));
+        if good && weights.trouble_counts == 0 {
+            score /= 10;
+        }
+        if begins(SOURCE_OPENINGS) {
+            score /= 4;
+            traits.outcome = false;
+        }
+        traits.score = score;
+        traits
     }
 }
 
@@ -219,35 +262,6 @@ impl Weights {
             }
         }
     }
-}
-
-fn finish(line: &[u8], mut traits: Traits, weights: Weights) -> Traits {
-    let text = line.trim_ascii();
-    let mut score = weights.top + (weights.sum - weights.top).min(120) / 4;
-    for (opening, weight) in OPENINGS {
-        if text.starts_with(opening) {
-            score = score.max(weight + weights.sum.min(80) / 8);
-        }
-    }
-    traits.outcome = weights.exit_number || OUTCOMES.iter().any(|opening| text.starts_with(opening));
-    traits.command = COMMANDS.iter().any(|opening| text.starts_with(opening));
-    if traits.location && score > 0 {
-        score += 10;
-    }
-    if traits.summary {
-        score += 15;
-    }
-    let good = GOOD_ENDINGS.iter().any(|ending| text.ends_with(ending))
-        || GOOD_OPENINGS.iter().any(|opening| text.starts_with(opening));
-    if good && weights.trouble_counts == 0 {
-        score /= 10;
-    }
-    if SOURCE_OPENINGS.iter().any(|opening| text.starts_with(opening)) {
-        score /= 4;
-        traits.outcome = false;
-    }
-    traits.score = score;
-    traits
 }
 
 /// `error-chain`, `error.rs`, `my::error`, `/errors/`, `_error`: a name, not a report.

@@ -17,7 +17,7 @@ pub(super) fn is_html(text: &str) -> bool {
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
     let splitting = Splitting { timestamps: false, escapes: false, ..splitting };
-    let mut page = Page { text, splitting, units: Vec::new(), covered: 0, glue: Glue::None, rank: 400, nth: 0 };
+    let mut page = Page { text, splitting, units: Vec::new(), covered: 0, glue: Glue::None, rank: 400, nth: 0, no_tag_from: usize::MAX, unclosed: Vec::new() };
     let mut at = 0;
     while let Some(open) = find(text, at, "<") {
         page.text_until(at, open);
@@ -45,6 +45,10 @@ struct Page<'a> {
     glue: Glue,
     rank: u32,
     nth: u32,
+    /// From here on no `>` was found, so nothing below is a tag.
+    no_tag_from: usize,
+    /// Unseen elements that are not closed in the rest of the text.
+    unclosed: Vec<&'static str>,
 }
 
 impl Page<'_> {
@@ -99,7 +103,13 @@ impl Page<'_> {
             return open + 1;
         }
         let name = text[name_from..name_from + name_len].to_ascii_lowercase();
-        let end = find(text, open, ">").map_or(text.len(), |end| end + 1);
+        if open >= self.no_tag_from {
+            return open + 1;
+        }
+        let Some(end) = find(text, open, ">").map(|end| end + 1) else {
+            self.no_tag_from = open;
+            return open + 1;
+        };
         if !INLINE.contains(&name.as_str()) {
             self.glue = Glue::Newline;
         }
@@ -109,21 +119,25 @@ impl Page<'_> {
         if matches!(name.as_str(), "nav" | "footer" | "header" | "aside") {
             self.rank = if closing { 400 } else { 80 };
         }
-        if !closing && UNSEEN.contains(&name.as_str()) && !text[open..end].ends_with("/>") {
-            let close = format!("</{name}");
-            return find_ignoring_case(text, end, &close).map_or(end, |at| find(text, at, ">").map_or(text.len(), |end| end + 1));
-        }
-        end
+        let unseen = UNSEEN.iter().find(|unseen| **unseen == name && !closing && !self.unclosed.contains(*unseen));
+        let Some(unseen) = unseen.filter(|_| !text[open..end].ends_with("/>")) else { return end };
+        let Some(close) = find_closing(text, end, unseen) else {
+            self.unclosed.push(unseen);
+            return end;
+        };
+        find(text, close, ">").map_or(text.len(), |end| end + 1)
     }
 }
 
-fn find_ignoring_case(text: &str, from: usize, what: &str) -> Option<usize> {
+/// Where `</name` begins, in any case.
+fn find_closing(text: &str, from: usize, name: &str) -> Option<usize> {
     let mut at = from;
-    while let Some(open) = find(text, at, "<") {
-        if text.as_bytes()[open..].get(..what.len()).is_some_and(|part| part.eq_ignore_ascii_case(what.as_bytes())) {
+    while let Some(open) = find(text, at, "</") {
+        let end = open + 2 + name.len();
+        if text.as_bytes().get(open + 2..end).is_some_and(|part| part.eq_ignore_ascii_case(name.as_bytes())) {
             return Some(open);
         }
-        at = open + 1;
+        at = open + 2;
     }
     None
 }

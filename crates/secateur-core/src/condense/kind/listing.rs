@@ -34,7 +34,7 @@ fn is_bare_path(line: &str) -> bool {
 }
 
 fn is_directory_heading(line: &str) -> bool {
-    line.strip_suffix(':').is_some_and(|path| path.contains('/') && !path.contains(' '))
+    line.strip_suffix(':').is_some_and(|path| path.contains('/') && !path.contains(' ') && path.len() < 400)
 }
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {

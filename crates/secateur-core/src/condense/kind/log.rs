@@ -1,12 +1,12 @@
 //! Build and CI logs: trouble first, with its surroundings, the command that caused it, and the end.
 
-use std::collections::HashMap;
 
 use super::Layout;
 use super::sample::Sample;
 use crate::condense::OutputKind;
 use crate::condense::escapes::visible_runs;
 use crate::condense::traits::{LineReader, Traits};
+use crate::condense::shapes::ByShape;
 use crate::condense::units::{Splitting, Unit, split_lines};
 
 /// From this score on a line is a failure that carries its surroundings with it.
@@ -28,7 +28,7 @@ pub(super) fn is_log(sample: &Sample, splitting: Splitting) -> bool {
         return false;
     }
     let reader = LineReader::new();
-    let mut shapes: HashMap<u64, u32> = HashMap::new();
+    let mut shapes: ByShape<u32> = ByShape::default();
     let mut trouble = 0;
     for line in &sample.lines {
         let traits = reader.read(line.as_bytes());
@@ -83,7 +83,7 @@ struct Occurrences {
 }
 
 fn weigh(text: &str, units: &mut [Unit], traits: &[Traits]) {
-    let mut shapes: HashMap<u64, Occurrences> = HashMap::new();
+    let mut shapes: ByShape<Occurrences> = ByShape::default();
     for line in traits.iter().filter(|line| !line.blank) {
         shapes.entry(line.shape).or_default().total += 1;
     }

@@ -1,12 +1,12 @@
 //! Tables (CSV, TSV, Markdown, database clients, JSON lines): header, first and last rows, and rows
 //! that look like no other.
 
-use std::collections::HashMap;
 
 use super::Layout;
 use super::log::read_traits;
 use super::sample::Sample;
 use crate::condense::OutputKind;
+use crate::condense::shapes::ByShape;
 use crate::condense::units::{Splitting, split_lines};
 
 pub(super) fn is_table(sample: &Sample) -> bool {
@@ -32,7 +32,7 @@ fn is_rule(line: &str) -> bool {
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
     let mut units = split_lines(text, splitting);
     let traits = read_traits(text, splitting, &mut units);
-    let mut shapes: HashMap<u64, u32> = HashMap::new();
+    let mut shapes: ByShape<u32> = ByShape::default();
     for line in &traits {
         *shapes.entry(line.shape).or_default() += 1;
     }
