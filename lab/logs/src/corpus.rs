@@ -33,21 +33,33 @@ impl Signal {
 
     /// Recalled: the value or an alias is in the text; a signal without a value is its file's path.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        let value = self.value.as_deref().map(str::trim).filter(|value| !value.is_empty());
+        let value = self
+            .value
+            .as_deref()
+            .map(str::trim)
+            .filter(|value| !value.is_empty());
         let named = match value {
             Some(value) => text.contains(value),
             None => self.file.as_deref().is_some_and(|file| text.contains(file)),
         };
-        named || self.aliases.iter().any(|alias| !alias.trim().is_empty() && text.contains(alias.trim()))
+        named
+            || self
+                .aliases
+                .iter()
+                .any(|alias| !alias.trim().is_empty() && text.contains(alias.trim()))
     }
 }
 
 pub(crate) fn read(path: &Path) -> Result<Vec<Log>, String> {
     let file = std::fs::File::open(path).map_err(|reason| reason.to_string())?;
     let mut text = String::new();
-    GzDecoder::new(file).read_to_string(&mut text).map_err(|reason| reason.to_string())?;
+    GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .map_err(|reason| reason.to_string())?;
     text.lines()
         .enumerate()
-        .map(|(at, line)| serde_json::from_str(line).map_err(|reason| format!("line {}: {reason}", at + 1)))
+        .map(|(at, line)| {
+            serde_json::from_str(line).map_err(|reason| format!("line {}: {reason}", at + 1))
+        })
         .collect()
 }

@@ -12,7 +12,11 @@ use std::process::ExitCode;
 const DEFAULT_DATA: &str = "../shared/data/logs/ci-logs.jsonl.gz";
 const RESULTS: &str = "lab/logs/RESULTS.md";
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command that prints a table")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command that prints a table"
+)]
 fn main() -> ExitCode {
     let mut data = PathBuf::from(DEFAULT_DATA);
     let mut write = false;

@@ -5,8 +5,12 @@ use secateur_core::condense::{Budget, condense};
 /// A name and a way to cut a text to so many characters.
 pub(crate) type Method = (&'static str, fn(&str, usize) -> String);
 
-pub(crate) const METHODS: &[Method] =
-    &[("head+tail", head_and_tail), ("tail-200", tail_200), ("keyword grep", keyword_grep), ("condense", ours)];
+pub(crate) const METHODS: &[Method] = &[
+    ("head+tail", head_and_tail),
+    ("tail-200", tail_200),
+    ("keyword grep", keyword_grep),
+    ("condense", ours),
+];
 
 /// The first and the last half of the budget.
 fn head_and_tail(text: &str, max_chars: usize) -> String {
@@ -24,7 +28,16 @@ fn tail_200(text: &str, max_chars: usize) -> String {
 
 /// Lines with the usual words, the last that fit.
 fn keyword_grep(text: &str, max_chars: usize) -> String {
-    const WORDS: &[&str] = &["error", "fail", "fatal", "exception", "panic", "traceback", "exit code", "warning"];
+    const WORDS: &[&str] = &[
+        "error",
+        "fail",
+        "fatal",
+        "exception",
+        "panic",
+        "traceback",
+        "exit code",
+        "warning",
+    ];
     let hits: Vec<&str> = text
         .lines()
         .filter(|line| {
@@ -36,7 +49,8 @@ fn keyword_grep(text: &str, max_chars: usize) -> String {
 }
 
 fn ours(text: &str, max_chars: usize) -> String {
-    condense(text, &Budget::chars(max_chars)).map_or_else(|| text.to_owned(), |condensed| condensed.render(text))
+    condense(text, &Budget::chars(max_chars))
+        .map_or_else(|| text.to_owned(), |condensed| condensed.render(text))
 }
 
 fn last_chars(text: &str, max_chars: usize) -> String {
@@ -51,8 +65,11 @@ pub(crate) fn without_colours(text: &str) -> String {
     while let Some(at) = rest.find(['\u{1b}', '^']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let code = from.strip_prefix("\u{1b}[").or_else(|| from.strip_prefix("^[["));
-        let after = code.map(|code| code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+        let code = from
+            .strip_prefix("\u{1b}[")
+            .or_else(|| from.strip_prefix("^[["));
+        let after =
+            code.map(|code| code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
         match after.and_then(|after| after.strip_prefix(|c: char| c.is_ascii_alphabetic())) {
             Some(after) => rest = after,
             None => {

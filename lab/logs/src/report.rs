@@ -19,7 +19,10 @@ fn recall<'a>(signals: impl Iterator<Item = &'a Signal>, text: &str) -> f64 {
     ratio(found.iter().filter(|found| **found).count(), found.len())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of signals and bytes are small")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of signals and bytes are small"
+)]
 fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
@@ -38,25 +41,44 @@ pub(crate) fn table(logs: &[Log]) -> String {
          \"colours removed\" first strips colour codes from the output, which helps only the other methods.\n",
         logs.len()
     );
-    let _ = writeln!(out, "| method | 800 | 3,500 | 6,000 |\n| --- | --: | --: | --: |");
+    let _ = writeln!(
+        out,
+        "| method | 800 | 3,500 | 6,000 |\n| --- | --: | --: | --: |"
+    );
     for (name, method) in METHODS {
         for plain in [false, true] {
-            let _ = write!(out, "| {name}{} |", if plain { ", colours removed" } else { "" });
+            let _ = write!(
+                out,
+                "| {name}{} |",
+                if plain { ", colours removed" } else { "" }
+            );
             for budget in BUDGETS {
                 let outputs: Vec<String> = logs
                     .iter()
                     .map(|log| {
                         let output = method(&log.log, budget * 4);
-                        if plain { without_colours(&output) } else { output }
+                        if plain {
+                            without_colours(&output)
+                        } else {
+                            output
+                        }
                     })
                     .collect();
                 let critical: Vec<f64> = logs
                     .iter()
                     .zip(&outputs)
-                    .map(|(log, output)| recall(log.signals.iter().filter(|signal| signal.is_critical()), output))
+                    .map(|(log, output)| {
+                        recall(
+                            log.signals.iter().filter(|signal| signal.is_critical()),
+                            output,
+                        )
+                    })
                     .collect();
-                let all: Vec<f64> =
-                    logs.iter().zip(&outputs).map(|(log, output)| recall(log.signals.iter(), output)).collect();
+                let all: Vec<f64> = logs
+                    .iter()
+                    .zip(&outputs)
+                    .map(|(log, output)| recall(log.signals.iter(), output))
+                    .collect();
                 let _ = write!(out, " {:.3} / {:.3} |", mean(&critical), mean(&all));
             }
             out.push('\n');
@@ -68,9 +90,20 @@ pub(crate) fn table(logs: &[Log]) -> String {
         let mut missing = Vec::new();
         for budget in BUDGETS {
             let output = METHODS[METHODS.len() - 1].1(&log.log, budget * 4);
-            let critical = recall(log.signals.iter().filter(|signal| signal.is_critical()), &output);
-            let _ = write!(out, " {critical:.2} / {:.2} |", recall(log.signals.iter(), &output));
-            missing = log.signals.iter().filter(|signal| signal.is_critical() && !signal.is_in(&output)).collect();
+            let critical = recall(
+                log.signals.iter().filter(|signal| signal.is_critical()),
+                &output,
+            );
+            let _ = write!(
+                out,
+                " {critical:.2} / {:.2} |",
+                recall(log.signals.iter(), &output)
+            );
+            missing = log
+                .signals
+                .iter()
+                .filter(|signal| signal.is_critical() && !signal.is_in(&output))
+                .collect();
         }
         let names: Vec<String> = missing
             .iter()
@@ -111,10 +144,28 @@ pub(crate) fn shown(logs: &[Log], which: &str) -> String {
     let mut out = String::new();
     for log in logs.iter().filter(|log| log.id.starts_with(id)) {
         let output = METHODS[METHODS.len() - 1].1(&log.log, chars);
-        let _ = writeln!(out, "===== {} ({} characters)\n{output}\n", log.id, output.chars().count());
+        let _ = writeln!(
+            out,
+            "===== {} ({} characters)\n{output}\n",
+            log.id,
+            output.chars().count()
+        );
         for signal in &log.signals {
-            let name = signal.value.as_deref().or(signal.file.as_deref()).unwrap_or_default();
-            let _ = writeln!(out, "{} {} {name}", if signal.is_in(&output) { "ok  " } else { "MISS" }, signal.importance);
+            let name = signal
+                .value
+                .as_deref()
+                .or(signal.file.as_deref())
+                .unwrap_or_default();
+            let _ = writeln!(
+                out,
+                "{} {} {name}",
+                if signal.is_in(&output) {
+                    "ok  "
+                } else {
+                    "MISS"
+                },
+                signal.importance
+            );
         }
     }
     out

@@ -9,20 +9,51 @@ use super::select::select;
 use super::units::{Glue, Unit};
 use super::{Condensed, OutputKind, Piece};
 
-pub(super) fn assemble(text: &str, layout: &Layout, chars_before: usize, max_chars: usize) -> Condensed {
+/// How many misfits end the selection where neighbours belong together.
+const CONTIGUOUS_PATIENCE: usize = 6;
+
+pub(super) fn assemble(
+    text: &str,
+    layout: &Layout,
+    chars_before: usize,
+    max_chars: usize,
+) -> Condensed {
     let units = &layout.units;
     let total_lines = count_lines(text, units);
     let mark_chars = widest_mark_chars(layout.kind, total_lines, chars_before);
     let header_chars = header(layout, total_lines, total_lines).chars().count();
-    let examples_chars = if layout.kind == OutputKind::Json { 0 } else { (max_chars / 16).min(800) };
-    let kept = select(units, max_chars.saturating_sub(header_chars + examples_chars), mark_chars);
+    let examples_chars = if layout.kind == OutputKind::Json {
+        0
+    } else {
+        (max_chars / 16).min(800)
+    };
+    let patience = match layout.kind {
+        OutputKind::Diff | OutputKind::NumberedLines | OutputKind::Plain => CONTIGUOUS_PATIENCE,
+        _ => usize::MAX,
+    };
+    let kept = select(
+        units,
+        max_chars.saturating_sub(header_chars + examples_chars),
+        mark_chars,
+        patience,
+    );
     let gaps = gaps_of(&kept);
 
-    let kept_chars: usize = units.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(unit, _)| unit.chars as usize).sum();
+    let kept_chars: usize = units
+        .iter()
+        .zip(&kept)
+        .filter(|(_, kept)| **kept)
+        .map(|(unit, _)| unit.chars as usize)
+        .sum();
     let used = header_chars + kept_chars + gaps.len() * mark_chars;
     let examples = choose_examples(text, layout, &gaps, max_chars.saturating_sub(used));
 
-    let mut writer = Writer { text, layout, pieces: vec![Piece::Note(String::new())], chars: 0 };
+    let mut writer = Writer {
+        text,
+        layout,
+        pieces: vec![Piece::Note(String::new())],
+        chars: 0,
+    };
     let mut kept_lines = 0;
     let mut at = 0;
     for (gap, example) in gaps.iter().zip(&examples) {
@@ -36,12 +67,19 @@ pub(super) fn assemble(text: &str, layout: &Layout, chars_before: usize, max_cha
     if let Some(first) = writer.pieces.first_mut() {
         *first = Piece::Note(head);
     }
-    Condensed { pieces: writer.pieces, kind: layout.kind, chars_before, chars_after: writer.chars }
+    Condensed {
+        pieces: writer.pieces,
+        kind: layout.kind,
+        chars_before,
+        chars_after: writer.chars,
+    }
 }
 
 /// Line ends in adjacent units, and a last line without one.
 fn count_lines(text: &str, units: &[Unit]) -> usize {
-    let (Some(first), Some(last)) = (units.first(), units.last()) else { return 0 };
+    let (Some(first), Some(last)) = (units.first(), units.last()) else {
+        return 0;
+    };
     let span = &text.as_bytes()[first.start as usize..last.end as usize];
     let breaks = span.iter().filter(|byte| **byte == b'\n').count();
     breaks + usize::from(!span.ends_with(b"\n") && last.end as usize == text.len())
@@ -55,7 +93,9 @@ fn gaps_of(kept: &[bool]) -> Vec<Range<usize>> {
             at += 1;
             continue;
         }
-        let end = (at..kept.len()).find(|&next| kept[next]).unwrap_or(kept.len());
+        let end = (at..kept.len())
+            .find(|&next| kept[next])
+            .unwrap_or(kept.len());
         gaps.push(at..end);
         at = end;
     }
@@ -63,7 +103,12 @@ fn gaps_of(kept: &[bool]) -> Vec<Range<usize>> {
 }
 
 /// Spends what is left of the budget on saying what the largest gaps mostly held.
-fn choose_examples(text: &str, layout: &Layout, gaps: &[Range<usize>], mut left: usize) -> Vec<String> {
+fn choose_examples(
+    text: &str,
+    layout: &Layout,
+    gaps: &[Range<usize>],
+    mut left: usize,
+) -> Vec<String> {
     let mut examples = vec![String::new(); gaps.len()];
     if layout.kind == OutputKind::Json {
         return examples;
@@ -72,7 +117,9 @@ fn choose_examples(text: &str, layout: &Layout, gaps: &[Range<usize>], mut left:
     by_size.sort_by_key(|&index| (std::cmp::Reverse(gaps[index].len()), index));
     for index in by_size {
         let gap = &layout.units[gaps[index].clone()];
-        let Some(example) = routine(text, gap, layout.splitting.escapes) else { continue };
+        let Some(example) = routine(text, gap, layout.splitting.escapes) else {
+            continue;
+        };
         let chars = example.chars().count();
         if chars <= left {
             left -= chars;
@@ -113,7 +160,9 @@ impl Writer<'_> {
             }
             if self.layout.splitting.escapes {
                 let bytes = self.text.as_bytes();
-                visible_runs(bytes, span.start, span.end, |from, to| self.keep_range(from..to));
+                visible_runs(bytes, span.start, span.end, |from, to| {
+                    self.keep_range(from..to);
+                });
             } else {
                 self.keep_range(span);
             }
@@ -131,14 +180,17 @@ impl Writer<'_> {
 
     /// Marks units that are left out: on a line of its own, unless the gap is inside a line.
     fn gap(&mut self, units: &[Unit], next: Option<&Unit>, example: &str) {
-        let (Some(first), Some(last)) = (units.first(), units.last()) else { return };
+        let (Some(first), Some(last)) = (units.first(), units.last()) else {
+            return;
+        };
         let bytes = self.text.as_bytes();
         let gap = Gap {
             units,
             next,
             lines: count_lines(self.text, units),
             chars: units.iter().map(|unit| unit.chars as usize).sum(),
-            opens_line: first.start == 0 || matches!(bytes[first.start as usize - 1], b'\n' | b'\r'),
+            opens_line: first.start == 0
+                || matches!(bytes[first.start as usize - 1], b'\n' | b'\r'),
             ends_line: matches!(bytes[last.end as usize - 1], b'\n' | b'\r'),
         };
         self.note(mark(self.layout.kind, gap, example));

@@ -51,7 +51,12 @@ fn operating_system_len(bytes: &[u8], from: usize) -> usize {
 }
 
 /// Calls `visible` with each run between escape sequences of `bytes[from..to]`.
-pub(super) fn visible_runs(bytes: &[u8], from: usize, to: usize, mut visible: impl FnMut(usize, usize)) {
+pub(super) fn visible_runs(
+    bytes: &[u8],
+    from: usize,
+    to: usize,
+    mut visible: impl FnMut(usize, usize),
+) {
     let mut run = from;
     let mut at = from;
     while at < to {
@@ -79,7 +84,9 @@ mod tests {
 
     fn visible(text: &str) -> String {
         let mut out = String::new();
-        visible_runs(text.as_bytes(), 0, text.len(), |from, to| out.push_str(&text[from..to]));
+        visible_runs(text.as_bytes(), 0, text.len(), |from, to| {
+            out.push_str(&text[from..to]);
+        });
         out
     }
 
@@ -87,7 +94,10 @@ mod tests {
     fn colours_and_links_vanish_and_the_words_stay() {
         assert_eq!(visible("\u{1b}[31;1mFAIL\u{1b}[0m x"), "FAIL x");
         assert_eq!(visible("^[[31mFAIL^[[0m: y"), "FAIL: y");
-        assert_eq!(visible("\u{1b}]8;;http://a\u{7}link\u{1b}]8;;\u{7}"), "link");
+        assert_eq!(
+            visible("\u{1b}]8;;http://a\u{7}link\u{1b}]8;;\u{7}"),
+            "link"
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The words put in place of what was left out.
 
-
 use super::OutputKind;
 use super::escapes::visible_runs;
 use super::kind::{Layout, Place};
 use super::shapes::ByShape;
+use super::timestamp::Prefix;
 use super::units::Unit;
 
 /// Characters of an example line inside a mark.
@@ -12,12 +12,22 @@ const EXAMPLE_CHARS: usize = 40;
 
 /// The note at the start: how much was kept, and what is missing everywhere.
 pub(super) fn header(layout: &Layout, kept_lines: usize, total_lines: usize) -> String {
-    let mut note = format!("[Shortened{}: {} of {} lines kept", layout.about, grouped(kept_lines), grouped(total_lines));
-    match (layout.splitting.timestamps, layout.splitting.escapes) {
-        (true, true) => note.push_str(", without line timestamps and colour codes"),
-        (true, false) => note.push_str(", without line timestamps"),
-        (false, true) => note.push_str(", without colour codes"),
-        (false, false) => {}
+    let mut note = format!(
+        "[Shortened{}: {} of {} lines kept",
+        layout.about,
+        grouped(kept_lines),
+        grouped(total_lines)
+    );
+    let prefix = match layout.splitting.prefix {
+        Prefix::None => None,
+        Prefix::Time => Some("line timestamps"),
+        Prefix::Columns => Some("job, step and time columns"),
+    };
+    let colours = layout.splitting.escapes.then_some("colour codes");
+    let without: Vec<&str> = prefix.into_iter().chain(colours).collect();
+    if !without.is_empty() {
+        note.push_str(", without ");
+        note.push_str(&without.join(" and "));
     }
     note.push_str("; [… ] marks what was left out]\n");
     note
@@ -68,11 +78,24 @@ pub(super) fn mark(kind: OutputKind, gap: Gap<'_>, example: &str) -> String {
     let body = match kind {
         OutputKind::Json => match items(gap) {
             0 => format!("{} characters", grouped(gap.chars)),
-            items => format!("{} {}, {} characters", grouped(items), plural(items, "item", "items"), grouped(gap.chars)),
+            items => format!(
+                "{} {}, {} characters",
+                grouped(items),
+                plural(items, "item", "items"),
+                grouped(gap.chars)
+            ),
         },
         _ if !whole_lines && gap.lines < 2 => format!("{} characters", grouped(gap.chars)),
-        OutputKind::Diff => format!("{} {} of the diff", grouped(gap.lines), plural(gap.lines, "line", "lines")),
-        _ => format!("{} {}{example}", grouped(gap.lines), plural(gap.lines, "line", "lines")),
+        OutputKind::Diff => format!(
+            "{} {} of the diff",
+            grouped(gap.lines),
+            plural(gap.lines, "line", "lines")
+        ),
+        _ => format!(
+            "{} {}{example}",
+            grouped(gap.lines),
+            plural(gap.lines, "line", "lines")
+        ),
     };
     format!("[… {body}]{}", if gap.ends_line { "\n" } else { "" })
 }
@@ -83,14 +106,29 @@ fn plural<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
 
 /// How many members of the outermost container in the gap are missing whole.
 fn items(gap: Gap<'_>) -> usize {
-    let Some(depth) = gap.units.iter().map(|unit| Place::of(unit).depth).min() else { return 0 };
+    let Some(depth) = gap.units.iter().map(|unit| Place::of(unit).depth).min() else {
+        return 0;
+    };
     let starts = gap
         .units
         .iter()
-        .filter(|unit| Place::of(unit) == Place { depth, starts_member: true })
+        .filter(|unit| {
+            Place::of(unit)
+                == Place {
+                    depth,
+                    starts_member: true,
+                }
+        })
         .count();
-    let last_is_whole = gap.next.map(Place::of).is_none_or(|next| next.depth < depth || (next.depth == depth && next.starts_member));
-    if last_is_whole { starts } else { starts.saturating_sub(1) }
+    let last_is_whole = gap
+        .next
+        .map(Place::of)
+        .is_none_or(|next| next.depth < depth || (next.depth == depth && next.starts_member));
+    if last_is_whole {
+        starts
+    } else {
+        starts.saturating_sub(1)
+    }
 }
 
 /// What a gap mostly held, if one shape makes up a third of it: ``, 1,180 like `Downloading x` ``.
@@ -113,7 +151,9 @@ pub(super) fn routine(text: &str, gap: &[Unit], escapes: bool) -> Option<String>
     let mut line = String::new();
     let span = unit.body_span();
     if escapes {
-        visible_runs(text.as_bytes(), span.start, span.end, |from, to| line.push_str(&text[from..to]));
+        visible_runs(text.as_bytes(), span.start, span.end, |from, to| {
+            line.push_str(&text[from..to]);
+        });
     } else {
         line.push_str(&text[span]);
     }
@@ -132,7 +172,12 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
-        for (number, words) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, words) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), words);
         }
     }

@@ -109,7 +109,8 @@ pub const MIN_BUDGET_CHARS: usize = 240;
 #[must_use]
 pub fn condense(text: &str, budget: &Budget) -> Option<Condensed> {
     let max_chars = budget.max_chars;
-    if text.len() <= max_chars || max_chars < MIN_BUDGET_CHARS || u32::try_from(text.len()).is_err() {
+    if text.len() <= max_chars || max_chars < MIN_BUDGET_CHARS || u32::try_from(text.len()).is_err()
+    {
         return None;
     }
     let chars_before = text.chars().count();
@@ -118,7 +119,8 @@ pub fn condense(text: &str, budget: &Budget) -> Option<Condensed> {
     }
     let layout = kind::read(text, max_chars);
     let condensed = assemble::assemble(text, &layout, chars_before, max_chars);
-    let smaller = condensed.chars_after <= max_chars && rendered_bytes(&condensed.pieces) < text.len();
+    let smaller =
+        condensed.chars_after <= max_chars && rendered_bytes(&condensed.pieces) < text.len();
     smaller.then_some(condensed)
 }
 

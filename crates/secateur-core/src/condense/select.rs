@@ -3,7 +3,16 @@
 use super::units::{UNIT_OVERHEAD, Unit};
 
 /// Chooses units whose characters and gap marks stay within `max_chars`.
-pub(super) fn select(units: &[Unit], max_chars: usize, mark_chars: usize) -> Vec<bool> {
+///
+/// Stops after `patience` units that do not fit: what is read in one piece is not to be filled up with
+/// crumbs.
+pub(super) fn select(
+    units: &[Unit],
+    max_chars: usize,
+    mark_chars: usize,
+    patience: usize,
+) -> Vec<bool> {
+    let mut patience = patience;
     let mut kept = vec![false; units.len()];
     // With nothing kept there is one gap.
     let mut used = mark_chars;
@@ -20,6 +29,11 @@ pub(super) fn select(units: &[Unit], max_chars: usize, mark_chars: usize) -> Vec
         if next <= max_chars {
             used = next;
             kept[index] = true;
+        } else {
+            patience -= 1;
+            if patience == 0 {
+                break;
+            }
         }
     }
     close_small_gaps(units, &mut kept, mark_chars);
@@ -34,7 +48,9 @@ fn close_small_gaps(units: &[Unit], kept: &mut [bool], mark_chars: usize) {
             at += 1;
             continue;
         }
-        let end = (at..units.len()).find(|&next| kept[next]).unwrap_or(units.len());
+        let end = (at..units.len())
+            .find(|&next| kept[next])
+            .unwrap_or(units.len());
         let chars: usize = units[at..end].iter().map(|unit| unit.chars as usize).sum();
         if chars <= mark_chars {
             kept[at..end].fill(true);

@@ -40,6 +40,64 @@ pub(super) fn timestamp_len(line: &[u8]) -> usize {
     0
 }
 
+/// What stands before the text of a log's lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prefix {
+    None,
+    /// A timestamp.
+    Time,
+    /// Two columns (job, step) and a timestamp, as hosted CI prints logs of several jobs.
+    Columns,
+}
+
+impl Prefix {
+    /// The length of this prefix of a line, byte order mark included, or 0.
+    pub(super) fn len(self, line: &[u8]) -> usize {
+        let columns = match self {
+            Self::None => return 0,
+            Self::Time => 0,
+            Self::Columns => match two_columns(line) {
+                Some(columns) => columns,
+                None => return 0,
+            },
+        };
+        let mark = if line[columns..].starts_with("\u{feff}".as_bytes()) {
+            3
+        } else {
+            0
+        };
+        match timestamp_len(&line[columns + mark..]) {
+            0 => 0,
+            stamp => columns + mark + stamp,
+        }
+    }
+
+    /// The prefix that most of these lines have.
+    pub(super) fn of(lines: &[&[u8]]) -> Self {
+        let seen = lines.len();
+        let most = |prefix: Self| {
+            let found = lines.iter().filter(|line| prefix.len(line) > 0).count();
+            seen >= 3 && found * 10 >= seen * 6
+        };
+        [Self::Time, Self::Columns]
+            .into_iter()
+            .find(|prefix| most(*prefix))
+            .unwrap_or(Self::None)
+    }
+}
+
+/// Behind the second tab, if it comes early.
+fn two_columns(line: &[u8]) -> Option<usize> {
+    let mut tabs = line
+        .iter()
+        .take(160)
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\t')
+        .map(|(at, _)| at);
+    tabs.next()?;
+    tabs.next().map(|at| at + 1)
+}
+
 /// Whether `:` at `at` begins `:MM:SS`.
 fn is_clock_tail(line: &[u8], at: usize) -> bool {
     let digit = |offset: usize| line.get(at + offset).is_some_and(u8::is_ascii_digit);
@@ -73,13 +131,33 @@ mod tests {
             "[2026-05-07 02:58:33] ",
             "2026-05-07T02:58:33+02:00 ",
         ] {
-            assert_eq!(timestamp_len(format!("{stamp}error: x").as_bytes()), stamp.len(), "{stamp}");
+            assert_eq!(
+                timestamp_len(format!("{stamp}error: x").as_bytes()),
+                stamp.len(),
+                "{stamp}"
+            );
         }
     }
 
     #[test]
+    fn job_and_step_columns_belong_to_the_prefix() {
+        let line = "lint\tRun lint\t2026-02-04T23:38:36.7071793Z with:";
+        assert_eq!(Prefix::of(&[line.as_bytes(); 4]), Prefix::Columns);
+        assert_eq!(&line[Prefix::Columns.len(line.as_bytes())..], "with:");
+        assert_eq!(Prefix::of(&["a\tb\tc".as_bytes(); 4]), Prefix::None);
+    }
+
+    #[test]
     fn numbers_that_are_not_times_stay() {
-        for line in ["12 passed", "3:14 error", "1.2.3 released", "Mayor of x", "", "[1/20] Compiling", "12:34:56"] {
+        for line in [
+            "12 passed",
+            "3:14 error",
+            "1.2.3 released",
+            "Mayor of x",
+            "",
+            "[1/20] Compiling",
+            "12:34:56",
+        ] {
             assert_eq!(timestamp_len(line.as_bytes()), 0, "{line}");
         }
     }

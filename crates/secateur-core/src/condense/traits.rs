@@ -1,6 +1,9 @@
 //! What one line is, read in a single pass: its shape, and how much it says about trouble.
 
-use super::vocabulary::{COMMANDS, ENDINGS, GOOD_ENDINGS, GOOD_OPENINGS, OPENINGS, OUTCOMES, Role, SOURCE_OPENINGS, WORDS};
+use super::vocabulary::{
+    COMMANDS, ENDINGS, GOOD_ENDINGS, GOOD_OPENINGS, OPENINGS, OUTCOMES, Role, SOURCE_OPENINGS,
+    WORDS,
+};
 
 /// What was read from one line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +67,12 @@ impl LineReader {
         }
         let mut openings = Box::new([false; 256]);
         let weighted = OPENINGS.iter().map(|(opening, _)| *opening);
-        let plain = COMMANDS.iter().chain(OUTCOMES).chain(SOURCE_OPENINGS).chain(GOOD_OPENINGS).copied();
+        let plain = COMMANDS
+            .iter()
+            .chain(OUTCOMES)
+            .chain(SOURCE_OPENINGS)
+            .chain(GOOD_OPENINGS)
+            .copied();
         for opening in weighted.chain(plain) {
             openings[usize::from(opening[0])] = true;
         }
@@ -73,7 +81,11 @@ impl LineReader {
 
     /// Reads one line without its line ending, timestamp and escapes.
     pub(super) fn read(&self, line: &[u8]) -> Traits {
-        let mut traits = Traits { shape: SEED, blank: true, ..Traits::default() };
+        let mut traits = Traits {
+            shape: SEED,
+            blank: true,
+            ..Traits::default()
+        };
         let mut weights = Weights::default();
         let mut token_shape = SEED;
         let mut slashes = 0_u32;
@@ -140,7 +152,11 @@ impl LineReader {
             let word = &line[start..end];
             for (ending, weight) in ENDINGS {
                 if word.len() > ending.len() && word.ends_with(ending) {
-                    weights.add(if names_a_thing(line, start, end) { weight / 3 } else { *weight });
+                    weights.add(if is_used_in_code(line, start, end) {
+                        weight / 3
+                    } else {
+                        *weight
+                    });
                     return;
                 }
             }
@@ -160,8 +176,11 @@ impl LineReader {
 
     fn finish(&self, line: &[u8], mut traits: Traits, weights: &Weights) -> Traits {
         let text = line.trim_ascii();
-        let known = text.first().is_some_and(|&byte| self.openings[usize::from(byte)]);
-        let begins = |openings: &[&[u8]]| known && openings.iter().any(|opening| text.starts_with(opening));
+        let known = text
+            .first()
+            .is_some_and(|&byte| self.openings[usize::from(byte)]);
+        let begins =
+            |openings: &[&[u8]]| known && openings.iter().any(|opening| text.starts_with(opening));
         let mut score = weights.top + (weights.sum - weights.top).min(120) / 4;
         if known {
             for (opening, weight) in OPENINGS {
@@ -181,7 +200,8 @@ impl LineReader {
         if traits.summary {
             score += 15;
         }
-        let good = begins(GOOD_OPENINGS) || GOOD_ENDINGS.iter().any(|ending| text.ends_with(ending));
+        let good =
+            begins(GOOD_OPENINGS) || GOOD_ENDINGS.iter().any(|ending| text.ends_with(ending));
         if good && weights.trouble_counts == 0 {
             score /= 10;
         }
@@ -226,7 +246,8 @@ impl Weights {
             }
             Role::ExitNumber => {
                 let before = &line[start.saturating_sub(14)..start];
-                let exits = contains_ignoring_case(before, b"exit") || contains_ignoring_case(before, b"return");
+                let exits = contains_ignoring_case(before, b"exit")
+                    || contains_ignoring_case(before, b"return");
                 if exits && number_after(line, end).is_some_and(|number| number != 0) {
                     self.exit_number = true;
                     self.add(weight);
@@ -235,7 +256,11 @@ impl Weights {
             }
             Role::PlainCount | Role::TroubleCount | Role::Trouble => {}
         }
-        let counted = if matches!(role, Role::Trouble) { None } else { number_before(line, start) };
+        let counted = if matches!(role, Role::Trouble) {
+            None
+        } else {
+            number_before(line, start)
+        };
         match (role, counted) {
             (Role::PlainCount, None) => {}
             (Role::PlainCount, Some(_)) => {
@@ -267,7 +292,10 @@ impl Weights {
 /// `error-chain`, `error.rs`, `my::error`, `/errors/`, `_error`: a name, not a report.
 fn names_a_thing(line: &[u8], start: usize, end: usize) -> bool {
     let joins = |byte: u8| matches!(byte, b'-' | b'/' | b'.' | b'\\' | b'@' | b'=');
-    let word_at = |at: Option<usize>| at.and_then(|at| line.get(at)).is_some_and(|byte| is_word(*byte));
+    let word_at = |at: Option<usize>| {
+        at.and_then(|at| line.get(at))
+            .is_some_and(|byte| is_word(*byte))
+    };
     let before = start.checked_sub(1).map(|at| line[at]);
     let after = line.get(end).copied();
     before.is_some_and(joins) && word_at(start.checked_sub(2))
@@ -280,16 +308,30 @@ fn names_a_thing(line: &[u8], start: usize, end: usize) -> bool {
         || after.is_some_and(|byte| matches!(byte, b'('))
 }
 
+/// `ValueError(`, `errors/ParseError.java`, `ParseError::new`: a class in code, not one that was raised.
+fn is_used_in_code(line: &[u8], start: usize, end: usize) -> bool {
+    line.get(end)
+        .is_some_and(|byte| matches!(byte, b'(' | b'.' | b'/' | b'\\' | b',' | b'>'))
+        || line[end..].starts_with(b"::")
+        || start > 0 && matches!(line[start - 1], b'/' | b'\\' | b'<')
+}
+
 fn is_emphasised(line: &[u8], start: usize, end: usize) -> bool {
     line[start..end].iter().all(u8::is_ascii_uppercase)
-        || line.get(end).is_some_and(|byte| matches!(byte, b':' | b'[' | b'!'))
+        || line
+            .get(end)
+            .is_some_and(|byte| matches!(byte, b':' | b'[' | b'!'))
 }
 
 /// `no errors`, `without errors`, `errors: 0`, `failed=0`.
 fn is_denied(line: &[u8], start: usize, end: usize) -> bool {
     let before = &line[..start];
-    ["no ", "without ", "any ", "zero "].iter().any(|word| ends_with_ignoring_case(before, word.as_bytes()))
-        || line.get(end).is_some_and(|byte| matches!(byte, b':' | b'='))
+    ["no ", "without ", "any ", "zero "]
+        .iter()
+        .any(|word| ends_with_ignoring_case(before, word.as_bytes()))
+        || line
+            .get(end)
+            .is_some_and(|byte| matches!(byte, b':' | b'='))
             && number_after(line, end) == Some(0)
 }
 
@@ -306,7 +348,11 @@ fn number_before(line: &[u8], start: usize) -> Option<u64> {
     if from == end || end == start {
         return None;
     }
-    Some(line[from..end].iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+    Some(
+        line[from..end]
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')),
+    )
 }
 
 /// The number after a word, over `:`, `=`, `#` and blanks.
@@ -319,7 +365,11 @@ fn number_after(line: &[u8], end: usize) -> Option<u64> {
     while at < line.len() && at - from < 9 && line[at].is_ascii_digit() {
         at += 1;
     }
-    (at > from).then(|| line[from..at].iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+    (at > from).then(|| {
+        line[from..at]
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+    })
 }
 
 fn ends_with_ignoring_case(text: &[u8], end: &[u8]) -> bool {
@@ -331,7 +381,8 @@ fn starts_with_ignoring_case(text: &[u8], start: &[u8]) -> bool {
 }
 
 fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+    text.windows(part.len())
+        .any(|window| window.eq_ignore_ascii_case(part))
 }
 
 #[cfg(test)]
@@ -344,6 +395,7 @@ mod tests {
 
     #[test]
     fn failures_of_many_ecosystems_score_high() {
+        let mut missed = Vec::new();
         for line in [
             "##[error]Process completed with exit code 1.",
             "error[E0308]: mismatched types",
@@ -366,8 +418,11 @@ mod tests {
             "The command exited with status 3",
             "Tests:       1 failed, 2 passed, 3 total",
         ] {
-            assert!(score(line) >= 50, "{line}: {}", score(line));
+            if score(line) < 50 {
+                missed.push((line, score(line)));
+            }
         }
+        assert_eq!(missed, []);
     }
 
     #[test]
@@ -391,7 +446,10 @@ mod tests {
     #[test]
     fn the_shape_ignores_numbers_hashes_and_paths() {
         let shape = |line: &str| LineReader::new().read(line.as_bytes()).shape;
-        assert_eq!(shape("Downloading a1b2c3 from /x/y (12 kB)"), shape("Downloading 99ff0  from /z (3456 kB)"));
+        assert_eq!(
+            shape("Downloading a1b2c3 from /x/y (12 kB)"),
+            shape("Downloading 99ff0  from /z (3456 kB)")
+        );
         assert_ne!(shape("Downloading 12"), shape("Uploading 12"));
     }
 

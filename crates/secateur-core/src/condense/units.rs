@@ -1,7 +1,7 @@
 //! The pieces that are kept or left out whole: lines, and chunks of lines that are too long.
 
 use super::escapes::visible_runs;
-use super::timestamp::timestamp_len;
+use super::timestamp::Prefix;
 
 /// A stretch of the text. Units are adjacent and cover the text without gaps.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,9 @@ impl Unit {
     /// Sets the value so that the unit ranks by `rank` whatever its length.
     pub(super) fn rank(&mut self, rank: u32) {
         let value = u64::from(rank) * u64::from(self.chars + UNIT_OVERHEAD) / 64;
-        self.value = u32::try_from(value).unwrap_or(u32::MAX).max(u32::from(rank > 0));
+        self.value = u32::try_from(value)
+            .unwrap_or(u32::MAX)
+            .max(u32::from(rank > 0));
     }
 
     /// What is kept of it, escapes included.
@@ -48,8 +50,8 @@ impl Unit {
 /// How lines are taken apart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Splitting {
-    /// Most lines begin with a timestamp, which is left out.
-    pub timestamps: bool,
+    /// What most lines begin with, which is left out.
+    pub prefix: Prefix,
     /// The text holds terminal escapes, which are left out.
     pub escapes: bool,
     /// Longer lines are cut into chunks of about this many bytes.
@@ -57,26 +59,20 @@ pub(super) struct Splitting {
 }
 
 impl Splitting {
-    /// Looks at the first lines for timestamps and at the whole text for escapes.
+    /// Looks at the first lines for a prefix and at the whole text for escapes.
     pub(super) fn of(text: &str, max_chars: usize) -> Self {
         let bytes = text.as_bytes();
-        let mut stamped = 0;
-        let mut seen = 0;
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(200) {
-            seen += 1;
-            stamped += usize::from(timestamp_len(without_mark(line)) > 0);
-        }
+        let lines: Vec<&[u8]> = bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .take(200)
+            .collect();
         Self {
-            timestamps: seen >= 3 && stamped * 10 >= seen * 6,
+            prefix: Prefix::of(&lines),
             escapes: bytes.contains(&0x1b) || text.contains("^[["),
             chunk_bytes: (max_chars / 8).clamp(120, 600),
         }
     }
-}
-
-/// A byte order mark before the first line's timestamp.
-fn without_mark(line: &[u8]) -> &[u8] {
-    line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
 }
 
 /// Cuts the text into lines; blank lines in a row are one unit.
@@ -93,7 +89,9 @@ pub(super) fn split_lines(text: &str, splitting: Splitting) -> Vec<Unit> {
                 last.end = offset(end);
                 last.chars += offset(end - start);
             }
-            _ if end - start > 4 * splitting.chunk_bytes => push_chunks(text, start, end, splitting, &mut units),
+            _ if end - start > 4 * splitting.chunk_bytes => {
+                push_chunks(text, start, end, splitting, &mut units);
+            }
             _ => units.push(line_unit(text, start, end, splitting)),
         }
         blank_run = blank;
@@ -113,20 +111,17 @@ fn line_end(bytes: &[u8], start: usize) -> usize {
 }
 
 fn line_unit(text: &str, start: usize, end: usize, splitting: Splitting) -> Unit {
-    let bytes = text.as_bytes();
-    let mut body = start;
-    if splitting.timestamps {
-        let line = &bytes[start..end];
-        let mark = line.len() - without_mark(line).len();
-        let stamp = timestamp_len(&line[mark..]);
-        if stamp > 0 {
-            body = start + mark + stamp;
-        }
-    }
+    let body = start + splitting.prefix.len(&text.as_bytes()[start..end]);
     unit(text, start, body, end, splitting)
 }
 
-pub(super) fn unit(text: &str, start: usize, body: usize, end: usize, splitting: Splitting) -> Unit {
+pub(super) fn unit(
+    text: &str,
+    start: usize,
+    body: usize,
+    end: usize,
+    splitting: Splitting,
+) -> Unit {
     Unit {
         start: offset(start),
         body: offset(body),
@@ -139,7 +134,13 @@ pub(super) fn unit(text: &str, start: usize, body: usize, end: usize, splitting:
 }
 
 /// Cuts one long line at blanks, or anywhere between characters if it has none.
-pub(super) fn push_chunks(text: &str, start: usize, end: usize, splitting: Splitting, units: &mut Vec<Unit>) {
+pub(super) fn push_chunks(
+    text: &str,
+    start: usize,
+    end: usize,
+    splitting: Splitting,
+    units: &mut Vec<Unit>,
+) {
     let bytes = text.as_bytes();
     let first = line_unit(text, start, end, splitting);
     let mut at = start;
@@ -150,12 +151,19 @@ pub(super) fn push_chunks(text: &str, start: usize, end: usize, splitting: Split
         }
         if cut < end {
             let earliest = cut - splitting.chunk_bytes / 4;
-            cut = (earliest..cut).rev().find(|&at| bytes[at] == b' ').map_or(cut, |blank| blank + 1);
+            cut = (earliest..cut)
+                .rev()
+                .find(|&at| bytes[at] == b' ')
+                .map_or(cut, |blank| blank + 1);
             while !text.is_char_boundary(cut) {
                 cut += 1;
             }
         }
-        let body = if at == start { (first.body as usize).min(cut) } else { at };
+        let body = if at == start {
+            (first.body as usize).min(cut)
+        } else {
+            at
+        };
         units.push(unit(text, at, body, cut, splitting));
         at = cut;
     }
@@ -166,7 +174,9 @@ fn visible_chars(text: &str, from: usize, to: usize, escapes: bool) -> usize {
         return text[from..to].chars().count();
     }
     let mut chars = 0;
-    visible_runs(text.as_bytes(), from, to, |from, to| chars += text[from..to].chars().count());
+    visible_runs(text.as_bytes(), from, to, |from, to| {
+        chars += text[from..to].chars().count();
+    });
     chars
 }
 

@@ -97,6 +97,8 @@ pub(super) const WORDS: &[(&str, u16, Role)] = &[
     ("malformed", 35, Trouble),
     ("missing", 30, Trouble),
     ("found", 45, Behind("not ")),
+    ("found", 55, Behind(": not ")),
+    ("found", 55, Behind("command not ")),
     ("found", 35, Behind("no tests ")),
     ("such", 45, Behind("no ")),
     ("expected", 22, Trouble),
@@ -191,12 +193,29 @@ pub(super) const OPENINGS: &[(&[u8], u16)] = &[
 ];
 
 /// A line that ends with one of these reports something that went well, whatever its name contains.
-pub(super) const GOOD_ENDINGS: &[&[u8]] =
-    &[b" ok", b"PASSED", b" PASS", b"Passed", b" passed", b"(ok)", b"Skipped", b"... ignored", b" up to date"];
+pub(super) const GOOD_ENDINGS: &[&[u8]] = &[
+    b" ok",
+    b"PASSED",
+    b" PASS",
+    b"Passed",
+    b" passed",
+    b"(ok)",
+    b"Skipped",
+    b"... ignored",
+    b" up to date",
+];
 
 /// The same for beginnings.
-pub(super) const GOOD_OPENINGS: &[&[u8]] =
-    &["✓".as_bytes(), "✔".as_bytes(), "√".as_bytes(), b"PASS ", b"ok ", b"--- PASS", b"=== RUN", b"PASSED "];
+pub(super) const GOOD_OPENINGS: &[&[u8]] = &[
+    "✓".as_bytes(),
+    "✔".as_bytes(),
+    "√".as_bytes(),
+    b"PASS ",
+    b"ok ",
+    b"--- PASS",
+    b"=== RUN",
+    b"PASSED ",
+];
 
 /// A line that begins with one of these names a command or a step.
 pub(super) const COMMANDS: &[&[u8]] = &[
@@ -214,9 +233,22 @@ pub(super) const COMMANDS: &[&[u8]] = &[
 ];
 
 /// A line that begins with one of these says that a run ended badly.
-pub(super) const OUTCOMES: &[&[u8]] =
-    &[b"##[error]", b"::error", b"make: *** ", b"gmake: *** ", b"BUILD FAILED", b"npm ERR! Exit"];
+pub(super) const OUTCOMES: &[&[u8]] = &[
+    b"##[error]",
+    b"::error",
+    b"make: *** ",
+    b"gmake: *** ",
+    b"BUILD FAILED",
+    b"npm ERR! Exit",
+];
 
 /// A line that begins with one of these is a script that was printed, not what it reported.
-pub(super) const SOURCE_OPENINGS: &[&[u8]] =
-    &[b"echo ", b"printf ", b"print(", b"console.log(", b"##[group]Run ", b"if [", b"exit 1"];
+pub(super) const SOURCE_OPENINGS: &[&[u8]] = &[
+    b"echo ",
+    b"printf ",
+    b"print(",
+    b"console.log(",
+    b"##[group]Run ",
+    b"if [",
+    b"exit 1",
+];

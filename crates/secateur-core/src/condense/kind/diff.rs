@@ -8,19 +8,48 @@ use crate::condense::OutputKind;
 use crate::condense::units::{Splitting, Unit, split_lines};
 
 /// Files whose changes follow from other changes.
-const GENERATED: &[&str] = &[".lock", "-lock.json", "-lock.yaml", ".min.js", ".min.css", ".map", ".svg", ".snap", "go.sum"];
+const GENERATED: &[&str] = &[
+    ".lock",
+    "-lock.json",
+    "-lock.yaml",
+    ".min.js",
+    ".min.css",
+    ".map",
+    ".svg",
+    ".snap",
+    "go.sum",
+];
 
 pub(super) fn is_diff(sample: &Sample) -> bool {
     let hunks = sample.any(|line| line.starts_with("@@ -"));
     let files = sample.any(|line| line.starts_with("diff --git ") || line.starts_with("--- "));
     // A log may quote a diff: most lines must belong to one.
-    hunks && files && sample.percent(4, |line| line.starts_with(['+', '-', ' ', '@', '\t']) || is_file_header(line)) >= 90
+    hunks
+        && files
+        && sample.percent(4, |line| {
+            line.starts_with(['+', '-', ' ', '@', '\t']) || is_file_header(line)
+        }) >= 90
 }
 
 fn is_file_header(line: &str) -> bool {
-    ["diff --git ", "diff -", "--- ", "+++ ", "rename ", "copy ", "similarity ", "new file", "deleted file", "Binary ", "Index: ", "old mode", "new mode", "index "]
-        .iter()
-        .any(|opening| line.starts_with(opening))
+    [
+        "diff --git ",
+        "diff -",
+        "--- ",
+        "+++ ",
+        "rename ",
+        "copy ",
+        "similarity ",
+        "new file",
+        "deleted file",
+        "Binary ",
+        "Index: ",
+        "old mode",
+        "new mode",
+        "index ",
+    ]
+    .iter()
+    .any(|opening| line.starts_with(opening))
 }
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
@@ -41,7 +70,9 @@ pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
             let end = (at + 1..units.len())
                 .find(|&next| {
                     let words = line(&units[next]);
-                    words.starts_with("@@ ") || words.starts_with("diff ") || words.starts_with("Index: ")
+                    words.starts_with("@@ ")
+                        || words.starts_with("diff ")
+                        || words.starts_with("Index: ")
                 })
                 .unwrap_or(units.len());
             let rank = hunk_rank(hunk_in_file, end - at, generated);
@@ -52,18 +83,26 @@ pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
             at = end;
             continue;
         }
-        if words.starts_with("diff ") || words.starts_with("Index: ") || (words.starts_with("--- ") && in_hunk) {
+        if words.starts_with("diff ")
+            || words.starts_with("Index: ")
+            || (words.starts_with("--- ") && in_hunk)
+        {
             hunk_in_file = 0;
             in_hunk = false;
             files += 1;
             generated = GENERATED.iter().any(|ending| words.ends_with(ending));
         }
-        let rank = if is_file_header(words) && !words.starts_with("index ") { 8_000 } else { 600 };
+        let rank = if is_file_header(words) && !words.starts_with("index ") {
+            8_000
+        } else {
+            600
+        };
         units[at].rank(rank);
         at += 1;
     }
     let mut layout = Layout::new(OutputKind::Diff, splitting, units);
-    layout.about = format!(" diff of {files} file(s) and {hunks} hunk(s), no longer a patch that applies");
+    layout.about =
+        format!(" diff of {files} file(s) and {hunks} hunk(s), no longer a patch that applies");
     layout
 }
 
@@ -80,11 +119,16 @@ mod tests {
     fn patch(files: usize, hunks: usize, lines: usize) -> String {
         let mut text = String::new();
         for file in 0..files {
-            text += &format!("diff --git a/src/f{file}.rs b/src/f{file}.rs\nindex 11{file}..22{file} 100644\n--- a/src/f{file}.rs\n+++ b/src/f{file}.rs\n");
+            text += &format!(
+                "diff --git a/src/f{file}.rs b/src/f{file}.rs\nindex 11{file}..22{file} 100644\n--- a/src/f{file}.rs\n+++ b/src/f{file}.rs\n"
+            );
             for hunk in 0..hunks {
                 text += &format!("@@ -{hunk}0,{lines} +{hunk}0,{lines} @@ fn f{hunk}()\n");
                 for line in 0..lines {
-                    text += &format!("{}    let value_{line} = compute({file}, {hunk});\n", ['+', '-', ' '][line % 3]);
+                    text += &format!(
+                        "{}    let value_{line} = compute({file}, {hunk});\n",
+                        ['+', '-', ' '][line % 3]
+                    );
                 }
             }
         }
@@ -97,25 +141,42 @@ mod tests {
         let condensed = condense(&text, &Budget::chars(4_000)).expect("over budget");
         assert_eq!(condensed.kind, OutputKind::Diff);
         let out = condensed.render(&text);
-        for header in text.lines().filter(|line| line.starts_with("diff ") || line.starts_with("@@") || line.starts_with("+++")) {
+        for header in text.lines().filter(|line| {
+            line.starts_with("diff ") || line.starts_with("@@") || line.starts_with("+++")
+        }) {
             assert!(out.contains(header), "{header}");
         }
-        assert!(out.starts_with("[Shortened diff of 6 file(s) and 18 hunk(s)"), "{out}");
+        assert!(
+            out.starts_with("[Shortened diff of 6 file(s) and 18 hunk(s)"),
+            "{out}"
+        );
     }
 
     #[test]
     fn a_cut_inside_a_hunk_is_marked_in_its_place() {
         let text = patch(1, 1, 400);
-        let out = condense(&text, &Budget::chars(2_000)).expect("over budget").render(&text);
-        let mark = out.lines().position(|line| line.starts_with("[… ") && line.contains("of the diff")).expect("a mark");
-        assert!(out.lines().position(|line| line.starts_with("@@")).expect("the hunk") < mark);
+        let out = condense(&text, &Budget::chars(2_000))
+            .expect("over budget")
+            .render(&text);
+        let mark = out
+            .lines()
+            .position(|line| line.starts_with("[… ") && line.contains("of the diff"))
+            .expect("a mark");
+        assert!(
+            out.lines()
+                .position(|line| line.starts_with("@@"))
+                .expect("the hunk")
+                < mark
+        );
     }
 
     #[test]
     fn a_lock_file_gives_way_to_code() {
         let lock = patch(1, 4, 100).replace("f0.rs", "Cargo.lock");
         let text = lock + &patch(1, 1, 20).replace("compute", "chosen");
-        let out = condense(&text, &Budget::chars(3_000)).expect("over budget").render(&text);
+        let out = condense(&text, &Budget::chars(3_000))
+            .expect("over budget")
+            .render(&text);
         assert_eq!(out.matches("chosen").count(), 20);
     }
 }

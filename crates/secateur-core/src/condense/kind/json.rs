@@ -4,6 +4,7 @@
 
 use super::Layout;
 use crate::condense::OutputKind;
+use crate::condense::timestamp::Prefix;
 use crate::condense::traits::LineReader;
 use crate::condense::units::{Splitting, Unit, push_chunks, unit};
 
@@ -30,7 +31,10 @@ impl Place {
     }
 
     pub(in crate::condense) fn of(unit: &Unit) -> Self {
-        Self { depth: unit.shape / 2, starts_member: unit.shape % 2 == 1 }
+        Self {
+            depth: unit.shape / 2,
+            starts_member: unit.shape % 2 == 1,
+        }
     }
 }
 
@@ -38,10 +42,32 @@ impl Place {
 pub(super) fn read(text: &str, splitting: Splitting) -> Option<Layout> {
     let containers = containers_of(text.as_bytes())?;
     let root = *containers.first()?;
-    let units = Walk { text, splitting, containers: &containers, units: Vec::new(), reader: LineReader::new() }.run();
-    let mut layout = Layout::new(OutputKind::Json, Splitting { timestamps: false, escapes: false, ..splitting }, units);
-    let (name, members) = if text.as_bytes()[root.open] == b'[' { ("an array", "item(s)") } else { ("an object", "key(s)") };
-    layout.about = format!(" JSON, no longer valid: it was {name} of {} {members}", root.members);
+    let units = Walk {
+        text,
+        splitting,
+        containers: &containers,
+        units: Vec::new(),
+        reader: LineReader::new(),
+    }
+    .run();
+    let mut layout = Layout::new(
+        OutputKind::Json,
+        Splitting {
+            prefix: Prefix::None,
+            escapes: false,
+            ..splitting
+        },
+        units,
+    );
+    let (name, members) = if text.as_bytes()[root.open] == b'[' {
+        ("an array", "item(s)")
+    } else {
+        ("an object", "key(s)")
+    };
+    layout.about = format!(
+        " JSON, no longer valid: it was {name} of {} {members}",
+        root.members
+    );
     Some(layout)
 }
 
@@ -60,13 +86,22 @@ fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
 /// All containers in the order of their openings, or `None` if the brackets do not make one value.
 fn containers_of(bytes: &[u8]) -> Option<Vec<Container>> {
     let open = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let inner = bytes[open + 1..].iter().find(|byte| !byte.is_ascii_whitespace())?;
+    let inner = bytes[open + 1..]
+        .iter()
+        .find(|byte| !byte.is_ascii_whitespace())?;
     let plausible = match bytes[open] {
         b'{' => matches!(inner, b'"' | b'}'),
-        b'[' => matches!(inner, b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'),
+        b'[' => matches!(
+            inner,
+            b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'
+        ),
         _ => false,
     };
-    if !plausible || !bytes.trim_ascii_end().ends_with(if bytes[open] == b'{' { b"}" } else { b"]" }) {
+    if !plausible
+        || !bytes
+            .trim_ascii_end()
+            .ends_with(if bytes[open] == b'{' { b"}" } else { b"]" })
+    {
         return None;
     }
     let mut containers: Vec<Container> = Vec::new();
@@ -80,8 +115,16 @@ fn containers_of(bytes: &[u8]) -> Option<Vec<Container>> {
             }
             b'{' | b'[' => {
                 stack.push(containers.len());
-                let empty = bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| matches!(byte, b'}' | b']'));
-                containers.push(Container { open: at, close: at, members: u32::from(!empty), next: 0 });
+                let empty = bytes[at + 1..]
+                    .iter()
+                    .find(|byte| !byte.is_ascii_whitespace())
+                    .is_none_or(|byte| matches!(byte, b'}' | b']'));
+                containers.push(Container {
+                    open: at,
+                    close: at,
+                    members: u32::from(!empty),
+                    next: 0,
+                });
             }
             closer @ (b'}' | b']') => {
                 let index = stack.pop()?;
@@ -93,11 +136,24 @@ fn containers_of(bytes: &[u8]) -> Option<Vec<Container>> {
                 container.close = at;
                 container.next = count;
                 if stack.is_empty() {
-                    return bytes[at + 1..].iter().all(u8::is_ascii_whitespace).then_some(containers);
+                    return bytes[at + 1..]
+                        .iter()
+                        .all(u8::is_ascii_whitespace)
+                        .then_some(containers);
                 }
             }
             b',' => containers[*stack.last()?].members += 1,
-            b'\n' | b' ' | b':' | b'\t' | b'\r' | b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E' => {}
+            b'\n'
+            | b' '
+            | b':'
+            | b'\t'
+            | b'\r'
+            | b'-'
+            | b'+'
+            | b'.'
+            | b'0'..=b'9'
+            | b'a'..=b'z'
+            | b'E' => {}
             _ => return None,
         }
         at += 1;
@@ -128,8 +184,22 @@ impl Walk<'_> {
         let bytes = self.text.as_bytes();
         let root = self.containers[0];
         let first = skip_blanks(bytes, root.open + 1);
-        self.push(0, first, 8_000, Place { depth: 0, starts_member: true });
-        let mut stack = vec![Frame { container: 0, child: 1, at: first, nth: 0, rank: 8_000 }];
+        self.push(
+            0,
+            first,
+            8_000,
+            Place {
+                depth: 0,
+                starts_member: true,
+            },
+        );
+        let mut stack = vec![Frame {
+            container: 0,
+            child: 1,
+            at: first,
+            nth: 0,
+            rank: 8_000,
+        }];
         while let Some(frame) = stack.last_mut() {
             let container = self.containers[frame.container];
             if frame.at >= container.close {
@@ -144,7 +214,15 @@ impl Walk<'_> {
                     }
                     None => bytes.len(),
                 };
-                self.push(container.close, end, rank, Place { depth, starts_member: false });
+                self.push(
+                    container.close,
+                    end,
+                    rank,
+                    Place {
+                        depth,
+                        starts_member: false,
+                    },
+                );
                 continue;
             }
             let (end, opened) = member_end(bytes, self.containers, frame, container.close);
@@ -152,12 +230,21 @@ impl Walk<'_> {
             let rank = member_rank(frame, &container, bytes[container.open] == b'[');
             frame.nth += 1;
             let depth = stack.len() as u64;
-            let place = Place { depth, starts_member: true };
+            let place = Place {
+                depth,
+                starts_member: true,
+            };
             match opened {
                 Some(child) if end - start > self.splitting.chunk_bytes => {
                     let inner = skip_blanks(bytes, self.containers[child].open + 1);
                     self.push(start, inner, rank, place);
-                    stack.push(Frame { container: child, child: child + 1, at: inner, nth: 0, rank });
+                    stack.push(Frame {
+                        container: child,
+                        child: child + 1,
+                        at: inner,
+                        nth: 0,
+                        rank,
+                    });
                 }
                 _ => {
                     if let Some(frame) = stack.last_mut() {
@@ -174,7 +261,16 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, start: usize, end: usize, rank: u32, place: Place) {
-        let mut piece = unit(self.text, start, start, end, Splitting { escapes: false, ..self.splitting });
+        let mut piece = unit(
+            self.text,
+            start,
+            start,
+            end,
+            Splitting {
+                escapes: false,
+                ..self.splitting
+            },
+        );
         piece.shape = place.to_shape();
         piece.rank(rank);
         self.units.push(piece);
@@ -188,26 +284,52 @@ impl Walk<'_> {
             return;
         }
         let from = self.units.len();
-        push_chunks(self.text, start, end, Splitting { timestamps: false, escapes: false, ..self.splitting }, &mut self.units);
+        push_chunks(
+            self.text,
+            start,
+            end,
+            Splitting {
+                prefix: Prefix::None,
+                escapes: false,
+                ..self.splitting
+            },
+            &mut self.units,
+        );
         for (nth, chunk) in self.units[from..].iter_mut().enumerate() {
-            chunk.shape = Place { starts_member: nth == 0, ..place }.to_shape();
+            chunk.shape = Place {
+                starts_member: nth == 0,
+                ..place
+            }
+            .to_shape();
             chunk.rank(rank / u32::try_from(nth + 1).unwrap_or(u32::MAX));
         }
     }
 }
 
 fn skip_blanks(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+    at + bytes[at..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_whitespace())
+        .count()
 }
 
 /// Behind a comma and the blanks around it.
 fn after_comma(bytes: &[u8], at: usize) -> usize {
     let at = skip_blanks(bytes, at);
-    if bytes.get(at) == Some(&b',') { skip_blanks(bytes, at + 1) } else { at }
+    if bytes.get(at) == Some(&b',') {
+        skip_blanks(bytes, at + 1)
+    } else {
+        at
+    }
 }
 
 /// The end of the member at `frame.at`, comma included, and the first container in it.
-fn member_end(bytes: &[u8], containers: &[Container], frame: &Frame, close: usize) -> (usize, Option<usize>) {
+fn member_end(
+    bytes: &[u8],
+    containers: &[Container],
+    frame: &Frame,
+    close: usize,
+) -> (usize, Option<usize>) {
     let mut at = frame.at;
     let mut child = frame.child;
     let mut opened = None;
@@ -251,8 +373,11 @@ mod tests {
     use crate::condense::{Budget, OutputKind, condense};
 
     fn array(items: usize) -> String {
-        let items: Vec<String> =
-            (0..items).map(|n| format!("{{\"id\": {n}, \"name\": \"item, [{n}]\", \"tags\": [\"a\", \"b\"]}}")).collect();
+        let items: Vec<String> = (0..items)
+            .map(|n| {
+                format!("{{\"id\": {n}, \"name\": \"item, [{n}]\", \"tags\": [\"a\", \"b\"]}}")
+            })
+            .collect();
         format!("[{}]", items.join(", "))
     }
 
@@ -263,19 +388,30 @@ mod tests {
         assert_eq!(condensed.kind, OutputKind::Json);
         let out = condensed.render(&text);
         assert!(out.contains("array of 500 item(s)"), "{out}");
-        assert!(out.contains("\"id\": 0,") && out.contains("\"id\": 499,"), "{out}");
+        assert!(
+            out.contains("\"id\": 0,") && out.contains("\"id\": 499,"),
+            "{out}"
+        );
         assert!(out.ends_with(']'), "{out}");
     }
 
     #[test]
     fn the_missing_items_and_the_kept_ones_add_up() {
         let text = array(500);
-        let out = condense(&text, &Budget::chars(1_500)).expect("over budget").render(&text);
+        let out = condense(&text, &Budget::chars(1_500))
+            .expect("over budget")
+            .render(&text);
         let kept = out.matches("\"id\": ").count();
         let missing: usize = out
             .split("[… ")
             .skip(1)
-            .filter_map(|mark| mark.split(" items").next()?.replace(',', "").parse::<usize>().ok())
+            .filter_map(|mark| {
+                mark.split(" items")
+                    .next()?
+                    .replace(',', "")
+                    .parse::<usize>()
+                    .ok()
+            })
             .sum();
         assert_eq!(kept + missing, 500, "{out}");
     }
@@ -283,16 +419,26 @@ mod tests {
     #[test]
     fn an_error_deep_inside_is_found() {
         let mut text = array(500);
-        text.insert_str(text.len() / 2 + text[text.len() / 2..].find("{").expect("an item"), "{\"error\": \"ECONNREFUSED: connection refused\"}, ");
-        let out = condense(&text, &Budget::chars(1_500)).expect("over budget").render(&text);
+        text.insert_str(
+            text.len() / 2 + text[text.len() / 2..].find("{").expect("an item"),
+            "{\"error\": \"ECONNREFUSED: connection refused\"}, ",
+        );
+        let out = condense(&text, &Budget::chars(1_500))
+            .expect("over budget")
+            .render(&text);
         assert!(out.contains("connection refused"), "{out}");
     }
 
     #[test]
     fn nested_objects_keep_every_key_of_the_outer_one() {
         let inner = array(100);
-        let text = format!("{{\n  \"first\": {inner},\n  \"second\": {inner},\n  \"third\": \"{}\"\n}}\n", "long ".repeat(800));
-        let out = condense(&text, &Budget::chars(2_000)).expect("over budget").render(&text);
+        let text = format!(
+            "{{\n  \"first\": {inner},\n  \"second\": {inner},\n  \"third\": \"{}\"\n}}\n",
+            "long ".repeat(800)
+        );
+        let out = condense(&text, &Budget::chars(2_000))
+            .expect("over budget")
+            .render(&text);
         for key in ["\"first\": [", "\"second\": [", "\"third\": \"long"] {
             assert!(out.contains(key), "{key}: {out}");
         }
@@ -300,9 +446,21 @@ mod tests {
 
     #[test]
     fn what_only_begins_like_json_is_not_json() {
-        let log: String = (0..200).map(|n| format!("[{n}/200] Compiling part {n}\n")).collect();
-        assert_ne!(condense(&log, &Budget::chars(1_000)).expect("over budget").kind, OutputKind::Json);
+        let log: String = (0..200)
+            .map(|n| format!("[{n}/200] Compiling part {n}\n"))
+            .collect();
+        assert_ne!(
+            condense(&log, &Budget::chars(1_000))
+                .expect("over budget")
+                .kind,
+            OutputKind::Json
+        );
         let broken = array(200) + "}";
-        assert_ne!(condense(&broken, &Budget::chars(1_000)).expect("over budget").kind, OutputKind::Json);
+        assert_ne!(
+            condense(&broken, &Budget::chars(1_000))
+                .expect("over budget")
+                .kind,
+            OutputKind::Json
+        );
     }
 }

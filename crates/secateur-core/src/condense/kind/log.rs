@@ -1,12 +1,12 @@
 //! Build and CI logs: trouble first, with its surroundings, the command that caused it, and the end.
 
-
 use super::Layout;
 use super::sample::Sample;
 use crate::condense::OutputKind;
 use crate::condense::escapes::visible_runs;
-use crate::condense::traits::{LineReader, Traits};
 use crate::condense::shapes::ByShape;
+use crate::condense::timestamp::Prefix;
+use crate::condense::traits::{LineReader, Traits};
 use crate::condense::units::{Splitting, Unit, split_lines};
 
 /// From this score on a line is a failure that carries its surroundings with it.
@@ -19,23 +19,48 @@ const BEFORE_OUTCOME: usize = 40;
 /// How far back the command of a failure is looked for.
 const COMMAND_REACH: usize = 200;
 
-/// Timestamps, escapes or step markers, or lines of a few shapes, or a report of how a run ended.
+/// Timestamps, escapes or step markers, a report of how a run ended, or lines of a few shapes.
 pub(super) fn is_log(sample: &Sample, splitting: Splitting) -> bool {
-    if splitting.timestamps || splitting.escapes || sample.any(|line| line.starts_with("##[")) {
+    if splitting.prefix != Prefix::None
+        || splitting.escapes
+        || sample.any(|line| line.starts_with("##["))
+    {
         return true;
     }
-    if sample.percent(1, is_source) >= 40 {
+    let reader = LineReader::new();
+    let traits: Vec<Traits> = sample
+        .lines
+        .iter()
+        .map(|line| reader.read(line.as_bytes()))
+        .collect();
+    // Harnesses put the exit code before or behind what a command printed.
+    if traits.first().is_some_and(|line| line.outcome)
+        || traits.last().is_some_and(|line| line.outcome)
+    {
+        return true;
+    }
+    if sample.percent(1, is_source) >= 40 || sample.percent(1, is_written) >= 25 {
         return false;
     }
-    let reader = LineReader::new();
     let mut shapes: ByShape<u32> = ByShape::default();
-    let mut trouble = 0;
-    for line in &sample.lines {
-        let traits = reader.read(line.as_bytes());
-        *shapes.entry(traits.shape).or_default() += 1;
-        trouble += u32::from(traits.outcome || traits.score >= STRONG);
+    for line in &traits {
+        *shapes.entry(line.shape).or_default() += 1;
     }
-    trouble > 0 || shapes.len() * 2 < sample.lines.len()
+    traits
+        .iter()
+        .any(|line| line.outcome || line.score >= STRONG)
+        || shapes.len() * 2 < traits.len()
+}
+
+/// Markdown, or a sentence.
+fn is_written(line: &str) -> bool {
+    let text = line.trim_start();
+    [
+        "# ", "## ", "### ", "#### ", "- ", "* ", "**", "```", "| ", "1. ", "2. ", "3. ",
+    ]
+    .iter()
+    .any(|opening| text.starts_with(opening))
+        || text.ends_with('.') && text.split_whitespace().nth(7).is_some()
 }
 
 /// Ends or begins as lines of program text do.
@@ -62,9 +87,12 @@ pub(super) fn read_traits(text: &str, splitting: Splitting, units: &mut [Unit]) 
         .map(|unit| {
             let span = unit.body_span();
             let line = &bytes[span.clone()];
-            let traits = if splitting.escapes && line.iter().any(|byte| matches!(byte, 0x1b | b'^')) {
+            let traits = if splitting.escapes && line.iter().any(|byte| matches!(byte, 0x1b | b'^'))
+            {
                 plain.clear();
-                visible_runs(bytes, span.start, span.end, |from, to| plain.extend_from_slice(&bytes[from..to]));
+                visible_runs(bytes, span.start, span.end, |from, to| {
+                    plain.extend_from_slice(&bytes[from..to]);
+                });
                 reader.read(plain.trim_ascii_end())
             } else {
                 reader.read(line.trim_ascii_end())
@@ -94,7 +122,9 @@ fn weigh(text: &str, units: &mut [Unit], traits: &[Traits]) {
         if line.blank {
             continue;
         }
-        let Some(occurrences) = shapes.get_mut(&line.shape) else { continue };
+        let Some(occurrences) = shapes.get_mut(&line.shape) else {
+            continue;
+        };
         occurrences.seen += 1;
         totals[index] = occurrences.total;
         own[index] = worth(line, *occurrences);
@@ -102,9 +132,13 @@ fn weigh(text: &str, units: &mut [Unit], traits: &[Traits]) {
             own[index] /= 5;
         }
     }
-    let outcomes: Vec<usize> = (0..units.len()).filter(|&index| traits[index].outcome && !declared[index]).collect();
+    let outcomes: Vec<usize> = (0..units.len())
+        .filter(|&index| traits[index].outcome && !declared[index])
+        .collect();
     draw_to_outcomes(&mut own, &outcomes);
-    let strong: Vec<usize> = (0..units.len()).filter(|&index| own[index] >= u32::from(STRONG) * 10).collect();
+    let strong: Vec<usize> = (0..units.len())
+        .filter(|&index| own[index] >= u32::from(STRONG) * 10)
+        .collect();
     boost_ends(&mut own, &strong);
     let mut values = own.clone();
     spread(&mut values, &own, traits, &strong);
@@ -137,15 +171,17 @@ fn step_declarations(text: &str, units: &[Unit]) -> Vec<bool> {
 /// Trouble shortly before a bad end is more likely its cause.
 fn draw_to_outcomes(own: &mut [u32], outcomes: &[usize]) {
     let mut next = 0;
-    for index in 0..own.len() {
+    for (index, worth) in own.iter_mut().enumerate() {
         while next < outcomes.len() && outcomes[next] < index {
             next += 1;
         }
-        let Some(&outcome) = outcomes.get(next) else { break };
-        own[index] = match outcome - index {
-            0..=40 => own[index] * 3 / 2,
-            41..=300 => own[index] * 5 / 4,
-            _ => own[index],
+        let Some(&outcome) = outcomes.get(next) else {
+            break;
+        };
+        *worth = match outcome - index {
+            0..=40 => *worth * 3 / 2,
+            41..=300 => *worth * 5 / 4,
+            _ => *worth,
         };
     }
 }
@@ -202,7 +238,13 @@ fn spread(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[usize]) 
 }
 
 /// The last command before a failure is worth about as much as the failure, if it is not run all the time.
-fn light_commands(values: &mut [u32], own: &[u32], traits: &[Traits], totals: &[u32], strong: &[usize]) {
+fn light_commands(
+    values: &mut [u32],
+    own: &[u32],
+    traits: &[Traits],
+    totals: &[u32],
+    strong: &[usize],
+) {
     let mut command = None;
     let mut at = 0;
     for &index in strong {
@@ -222,7 +264,11 @@ fn light_commands(values: &mut [u32], own: &[u32], traits: &[Traits], totals: &[
 fn light_before_outcomes(values: &mut [u32], traits: &[Traits], outcomes: &[usize]) {
     for (rank, &index) in outcomes.iter().enumerate() {
         let mut worth: u32 = if rank + 1 == outcomes.len() { 500 } else { 250 };
-        for back in (0..index).rev().filter(|&back| !traits[back].blank).take(BEFORE_OUTCOME) {
+        for back in (0..index)
+            .rev()
+            .filter(|&back| !traits[back].blank)
+            .take(BEFORE_OUTCOME)
+        {
             values[back] = values[back].max(worth);
             worth = worth * 14 / 15;
         }
@@ -236,8 +282,16 @@ fn light_edges(values: &mut [u32], traits: &[Traits], has_outcome: bool) {
         values[index] = values[index].max(worth);
         worth /= 2;
     }
-    let (mut worth, lines) = if has_outcome { (200, 4) } else { (500, BEFORE_OUTCOME) };
-    for index in (0..values.len()).rev().filter(|&index| !traits[index].blank).take(lines) {
+    let (mut worth, lines) = if has_outcome {
+        (200, 4)
+    } else {
+        (500, BEFORE_OUTCOME)
+    };
+    for index in (0..values.len())
+        .rev()
+        .filter(|&index| !traits[index].blank)
+        .take(lines)
+    {
         values[index] = values[index].max(worth);
         worth = worth * 9 / 10;
     }

@@ -30,7 +30,12 @@ pub(super) struct Layout {
 
 impl Layout {
     fn new(kind: OutputKind, splitting: Splitting, units: Vec<Unit>) -> Self {
-        Self { kind, splitting, units, about: String::new() }
+        Self {
+            kind,
+            splitting,
+            units,
+            about: String::new(),
+        }
     }
 }
 

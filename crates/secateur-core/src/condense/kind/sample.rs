@@ -1,7 +1,6 @@
 //! A bounded sample of a text's lines, for the detectors.
 
 use crate::condense::escapes::visible_runs;
-use crate::condense::timestamp::timestamp_len;
 use crate::condense::units::Splitting;
 
 /// Lines taken from each of the three places.
@@ -23,9 +22,15 @@ impl Sample {
             take(text, splitting, usize::MAX, &mut lines);
             return Self { lines };
         }
-        take(text.get(..text.floor_char_boundary(reach)).unwrap_or(text), splitting, LINES, &mut lines);
+        take(
+            text.get(..text.floor_char_boundary(reach)).unwrap_or(text),
+            splitting,
+            LINES,
+            &mut lines,
+        );
         for from in [text.len() / 2, text.len() - reach] {
-            let part = &text[text.floor_char_boundary(from)..text.floor_char_boundary(from + reach)];
+            let part =
+                &text[text.floor_char_boundary(from)..text.floor_char_boundary(from + reach)];
             // The first line of a later part is cut.
             let whole = part.find('\n').map_or("", |end| &part[end + 1..]);
             take(whole, splitting, LINES, &mut lines);
@@ -47,11 +52,17 @@ impl Sample {
 }
 
 fn take(text: &str, splitting: Splitting, most: usize, lines: &mut Vec<String>) {
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take(most) {
-        let stamp = if splitting.timestamps { timestamp_len(line.as_bytes()) } else { 0 };
+    for line in text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .take(most)
+    {
+        let stamp = splitting.prefix.len(line.as_bytes());
         let end = line.floor_char_boundary(line.len().min(stamp + LINE_BYTES));
         let mut plain = String::new();
-        visible_runs(line.as_bytes(), stamp, end, |from, to| plain.push_str(&line[from..to]));
+        visible_runs(line.as_bytes(), stamp, end, |from, to| {
+            plain.push_str(&line[from..to]);
+        });
         lines.push(plain);
     }
 }

@@ -19,8 +19,14 @@ fn path_of(line: &str) -> Option<&str> {
     let mut at = 0;
     while at < bytes.len().min(300) {
         if matches!(bytes[at], b':' | b'-') && at > 0 {
-            let digits = bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if digits > 0 && bytes.get(at + 1 + digits) == Some(&bytes[at]) && looks_like_path(&line[..at]) {
+            let digits = bytes[at + 1..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            if digits > 0
+                && bytes.get(at + 1 + digits) == Some(&bytes[at])
+                && looks_like_path(&line[..at])
+            {
                 return Some(&line[..at]);
             }
         }
@@ -65,8 +71,9 @@ mod tests {
 
     #[test]
     fn every_file_is_named_even_behind_a_busy_one() {
-        let mut text: String =
-            (1..400).map(|line| format!("src/busy.rs:{line}:    let needle = {line};\n")).collect();
+        let mut text: String = (1..400)
+            .map(|line| format!("src/busy.rs:{line}:    let needle = {line};\n"))
+            .collect();
         for file in 0..20 {
             text += &format!("src/quiet{file}.rs:7:    use needle;\n");
         }

@@ -1,7 +1,6 @@
 //! Tables (CSV, TSV, Markdown, database clients, JSON lines): header, first and last rows, and rows
 //! that look like no other.
 
-
 use super::Layout;
 use super::log::read_traits;
 use super::sample::Sample;
@@ -10,7 +9,10 @@ use crate::condense::shapes::ByShape;
 use crate::condense::units::{Splitting, split_lines};
 
 pub(super) fn is_table(sample: &Sample) -> bool {
-    is_json_lines(sample) || [',', '\t', '|', ';'].into_iter().any(|separator| is_separated_by(sample, separator))
+    is_json_lines(sample)
+        || [',', '\t', '|', ';']
+            .into_iter()
+            .any(|separator| is_separated_by(sample, separator))
 }
 
 fn is_json_lines(sample: &Sample) -> bool {
@@ -19,14 +21,22 @@ fn is_json_lines(sample: &Sample) -> bool {
 
 /// Most lines have the same number of separators, at least two.
 fn is_separated_by(sample: &Sample, separator: char) -> bool {
-    let Some(first) = sample.lines.first() else { return false };
+    let Some(first) = sample.lines.first() else {
+        return false;
+    };
     let columns = first.matches(separator).count();
-    columns >= 2 && sample.percent(4, |line| line.matches(separator).count() == columns || is_rule(line)) >= 85
+    columns >= 2
+        && sample.percent(4, |line| {
+            line.matches(separator).count() == columns || is_rule(line)
+        }) >= 85
 }
 
 /// `|---|---|`, `----+----`
 fn is_rule(line: &str) -> bool {
-    line.len() > 2 && line.bytes().all(|byte| matches!(byte, b'-' | b'+' | b'|' | b'=' | b':' | b' '))
+    line.len() > 2
+        && line
+            .bytes()
+            .all(|byte| matches!(byte, b'-' | b'+' | b'|' | b'=' | b':' | b' '))
 }
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
@@ -39,7 +49,9 @@ pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
     let count = units.len();
     for (index, (unit, line)) in units.iter_mut().zip(&traits).enumerate() {
         let from_end = count - 1 - index;
-        let near = u32::try_from(index.min(from_end * 2)).unwrap_or(u32::MAX).min(2_000);
+        let near = u32::try_from(index.min(from_end * 2))
+            .unwrap_or(u32::MAX)
+            .min(2_000);
         let mut rank = 4_000 / (4 + near);
         if index < 2 {
             rank = 8_000;
@@ -78,7 +90,9 @@ mod tests {
         let mut rows: Vec<String> = (0..3_000).map(|row| format!("{row}\tok\tdone")).collect();
         rows[1_234] = "1234\tERROR: checksum mismatch\tnull".to_owned();
         let text = rows.join("\n");
-        let out = condense(&text, &Budget::chars(1_200)).expect("over budget").render(&text);
+        let out = condense(&text, &Budget::chars(1_200))
+            .expect("over budget")
+            .render(&text);
         assert!(out.contains("checksum mismatch"), "{out}");
     }
 }

@@ -28,10 +28,17 @@ const ANNOUNCEMENTS: &[&str] = &[
 ];
 
 pub(super) fn is_test_output(sample: &Sample) -> bool {
-    sample.any(|line| ANNOUNCEMENTS.iter().any(|announcement| line.contains(announcement)))
-        && sample.percent(1, |line| line.starts_with("##[")) < 2
+    sample.any(|line| {
+        ANNOUNCEMENTS
+            .iter()
+            .any(|announcement| line.contains(announcement))
+    }) && sample.percent(1, |line| line.starts_with("##[")) < 2
 }
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
-    Layout { kind: OutputKind::TestOutput, about: " test output".to_owned(), ..log::read(text, splitting) }
+    Layout {
+        kind: OutputKind::TestOutput,
+        about: " test output".to_owned(),
+        ..log::read(text, splitting)
+    }
 }
