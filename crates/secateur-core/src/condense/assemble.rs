@@ -31,29 +31,22 @@ pub(super) fn assemble(
         OutputKind::Diff | OutputKind::NumberedLines | OutputKind::Plain => CONTIGUOUS_PATIENCE,
         _ => usize::MAX,
     };
-    let kept = select(
-        units,
-        max_chars.saturating_sub(header_chars + examples_chars),
-        mark_chars,
-        patience,
-    );
+    let room = max_chars.saturating_sub(header_chars + examples_chars);
+    let mut kept = select(units, room, mark_chars, patience);
+    // Marks are mostly shorter than the widest: what they leave is used in a second round.
+    let marks = Writer::new(text, layout);
+    let spare =
+        max_chars.saturating_sub(examples_chars + header_chars + marks.chars_of(units, &kept));
+    let fuller = select(units, room + spare, mark_chars, patience);
+    if header_chars + marks.chars_of(units, &fuller) <= max_chars {
+        kept = fuller;
+    }
     let gaps = gaps_of(&kept);
-
-    let kept_chars: usize = units
-        .iter()
-        .zip(&kept)
-        .filter(|(_, kept)| **kept)
-        .map(|(unit, _)| unit.chars as usize)
-        .sum();
-    let used = header_chars + kept_chars + gaps.len() * mark_chars;
+    let used = header_chars + marks.chars_of(units, &kept);
     let examples = choose_examples(text, layout, &gaps, max_chars.saturating_sub(used));
 
-    let mut writer = Writer {
-        text,
-        layout,
-        pieces: vec![Piece::Note(String::new())],
-        chars: 0,
-    };
+    let mut writer = Writer::new(text, layout);
+    writer.pieces.push(Piece::Note(String::new()));
     let mut kept_lines = 0;
     let mut at = 0;
     for (gap, example) in gaps.iter().zip(&examples) {
@@ -136,7 +129,27 @@ struct Writer<'a> {
     chars: usize,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(text: &'a str, layout: &'a Layout) -> Self {
+        Self {
+            text,
+            layout,
+            pieces: Vec::new(),
+            chars: 0,
+        }
+    }
+
+    /// At most how many characters these units and the marks between them are.
+    fn chars_of(&self, units: &[Unit], kept: &[bool]) -> usize {
+        let keeping = units.iter().zip(kept).filter(|(_, kept)| **kept);
+        let chars: usize = keeping.map(|(unit, _)| unit.chars as usize).sum();
+        let marks = gaps_of(kept).into_iter().map(|gap| {
+            let next = units.get(gap.end);
+            self.mark(&units[gap], next, "").chars().count()
+        });
+        chars + marks.sum::<usize>()
+    }
+
     fn note(&mut self, note: String) {
         self.chars += note.chars().count();
         self.pieces.push(Piece::Note(note));
@@ -178,10 +191,15 @@ impl Writer<'_> {
         }
     }
 
-    /// Marks units that are left out: on a line of its own, unless the gap is inside a line.
     fn gap(&mut self, units: &[Unit], next: Option<&Unit>, example: &str) {
+        let mark = self.mark(units, next, example);
+        self.note(mark);
+    }
+
+    /// The mark for units that are left out: on a line of its own, unless the gap is inside a line.
+    fn mark(&self, units: &[Unit], next: Option<&Unit>, example: &str) -> String {
         let (Some(first), Some(last)) = (units.first(), units.last()) else {
-            return;
+            return String::new();
         };
         let bytes = self.text.as_bytes();
         let gap = Gap {
@@ -193,6 +211,6 @@ impl Writer<'_> {
                 || matches!(bytes[first.start as usize - 1], b'\n' | b'\r'),
             ends_line: matches!(bytes[last.end as usize - 1], b'\n' | b'\r'),
         };
-        self.note(mark(self.layout.kind, gap, example));
+        mark(self.layout.kind, gap, example)
     }
 }

@@ -30,7 +30,7 @@ pub(super) enum Glue {
 }
 
 /// Added to each unit's characters, so that a short unit does not win by shortness alone.
-pub(super) const UNIT_OVERHEAD: u32 = 24;
+pub(super) const UNIT_OVERHEAD: u32 = 40;
 
 impl Unit {
     /// Sets the value so that the unit ranks by `rank` whatever its length.

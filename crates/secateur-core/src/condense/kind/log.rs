@@ -14,6 +14,12 @@ const STRONG: u16 = 50;
 /// How many lines a failure lights up behind and before itself.
 const BEHIND: usize = 12;
 const BEFORE: usize = 4;
+/// The same behind a line that says how a run ended.
+const BEHIND_OUTCOME: usize = 2;
+/// Failures this close to one another make a list.
+const LIST_REACH: usize = 8;
+/// What occurs more often than this does not end a run.
+const ROUTINE: u32 = 4;
 /// How many lines before a bad end are worth something by their place.
 const BEFORE_OUTCOME: usize = 40;
 /// How far back the command of a failure is looked for.
@@ -133,7 +139,7 @@ fn weigh(text: &str, units: &mut [Unit], traits: &[Traits]) {
         }
     }
     let outcomes: Vec<usize> = (0..units.len())
-        .filter(|&index| traits[index].outcome && !declared[index])
+        .filter(|&index| traits[index].outcome && !declared[index] && totals[index] <= ROUTINE)
         .collect();
     draw_to_outcomes(&mut own, &outcomes);
     let strong: Vec<usize> = (0..units.len())
@@ -141,7 +147,16 @@ fn weigh(text: &str, units: &mut [Unit], traits: &[Traits]) {
         .collect();
     boost_ends(&mut own, &strong);
     let mut values = own.clone();
-    spread(&mut values, &own, traits, &strong);
+    spread(
+        &mut values,
+        &own,
+        &Surroundings {
+            traits,
+            totals: &totals,
+            declared: &declared,
+        },
+        &strong,
+    );
     light_commands(&mut values, &own, traits, &totals, &strong);
     light_before_outcomes(&mut values, traits, &outcomes);
     light_edges(&mut values, traits, !outcomes.is_empty());
@@ -168,7 +183,7 @@ fn step_declarations(text: &str, units: &[Unit]) -> Vec<bool> {
         .collect()
 }
 
-/// Trouble shortly before a bad end is more likely its cause.
+/// Trouble shortly before a bad end is more likely its cause, most of all before the last one.
 fn draw_to_outcomes(own: &mut [u32], outcomes: &[usize]) {
     let mut next = 0;
     for (index, worth) in own.iter_mut().enumerate() {
@@ -178,9 +193,11 @@ fn draw_to_outcomes(own: &mut [u32], outcomes: &[usize]) {
         let Some(&outcome) = outcomes.get(next) else {
             break;
         };
-        *worth = match outcome - index {
-            0..=40 => *worth * 3 / 2,
-            41..=300 => *worth * 5 / 4,
+        let last = next + 1 == outcomes.len();
+        *worth = match (outcome - index, last) {
+            (0..=40, true) => *worth * 2,
+            (0..=40, false) | (41..=300, true) => *worth * 3 / 2,
+            (41..=300, false) => *worth * 5 / 4,
             _ => *worth,
         };
     }
@@ -193,8 +210,7 @@ fn worth(line: &Traits, occurrences: Occurrences) -> u32 {
     if line.location && line.score == 0 {
         worth += 40;
     }
-    // A shape that fills the log is its routine, whatever words it uses.
-    worth = worth * 8 / (8 + (total / 4).min(56));
+    worth = less_if_routine(worth, total);
     if seen > 1 && seen < total {
         worth = worth * 2 / (1 + seen.min(40));
     } else if seen > 1 {
@@ -203,35 +219,69 @@ fn worth(line: &Traits, occurrences: Occurrences) -> u32 {
     worth + 10 / total.min(10)
 }
 
-/// The first failures name the cause, the last ones the outcome.
+/// A shape that fills the log is its routine, whatever words it uses.
+fn less_if_routine(worth: u32, total: u32) -> u32 {
+    worth * 8 / (8 + (total / 4).min(56))
+}
+
+/// The first failures name the cause, the last ones the outcome; each list of failures says most in its
+/// first lines.
 fn boost_ends(own: &mut [u32], strong: &[usize]) {
     let count = strong.len();
+    let mut in_list = 0;
+    let mut previous = None;
     for (rank, &index) in strong.iter().enumerate() {
-        let from_end = count - 1 - rank;
-        let near = rank.min(from_end);
-        if near < 6 {
+        in_list = match previous {
+            Some(previous) if index - previous <= LIST_REACH => in_list + 1,
+            _ => 0,
+        };
+        previous = Some(index);
+        let near = rank.min(count - 1 - rank);
+        if near < 6 || in_list < 2 {
             own[index] += own[index] / 2;
-        } else if near > 30 {
+        } else if near > 30 && in_list > 8 {
             own[index] = own[index] * 2 / 3;
         }
     }
 }
 
+/// What is known of the lines around a failure.
+struct Surroundings<'a> {
+    traits: &'a [Traits],
+    totals: &'a [u32],
+    declared: &'a [bool],
+}
+
+impl Surroundings<'_> {
+    /// What a line gets of a failure's worth: nothing if it is blank, less if its shape is routine.
+    fn share(&self, index: usize, share: u32) -> u32 {
+        if self.traits[index].blank {
+            return 0;
+        }
+        less_if_routine(share, self.totals[index])
+    }
+}
+
 /// Lines near a failure share its worth.
-fn spread(values: &mut [u32], own: &[u32], traits: &[Traits], strong: &[usize]) {
+fn spread(values: &mut [u32], own: &[u32], around: &Surroundings<'_>, strong: &[usize]) {
     for &index in strong {
+        // Behind a bad end comes something else.
+        let behind = if around.traits[index].outcome {
+            BEHIND_OUTCOME
+        } else {
+            BEHIND
+        };
         let mut share = own[index] / 2;
-        for next in index + 1..(index + 1 + BEHIND).min(values.len()) {
-            if !traits[next].blank {
-                values[next] = values[next].max(share + own[next] / 2);
+        for next in index + 1..(index + 1 + behind).min(values.len()) {
+            if around.declared[next] {
+                break;
             }
+            values[next] = values[next].max(around.share(next, share) + own[next] / 2);
             share = share * 5 / 6;
         }
         let mut share = own[index] / 3;
         for back in (index.saturating_sub(BEFORE)..index).rev() {
-            if !traits[back].blank {
-                values[back] = values[back].max(share + own[back] / 2);
-            }
+            values[back] = values[back].max(around.share(back, share) + own[back] / 2);
             share /= 2;
         }
     }
