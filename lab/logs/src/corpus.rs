@@ -31,6 +31,13 @@ impl Signal {
         self.importance == "critical"
     }
 
+    /// A value like `1` is found in almost any text.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.value
+            .as_deref()
+            .is_some_and(|value| value.trim().len() < 4)
+    }
+
     /// Recalled: the value or an alias is in the text; a signal without a value is its file's path.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let value = self

@@ -1,6 +1,6 @@
 //! Recall of the signals that a reader needs, on real CI failure logs cut to a budget.
 //!
-//! `cargo run --release -p lab-logs [-- FILE] [--write]`
+//! `cargo run --release -p lab-logs -- [FILE] [--write] [--show ID:BUDGET]`
 
 mod corpus;
 mod methods;
@@ -44,14 +44,11 @@ fn main() -> ExitCode {
         print!("{}", report::shown(&logs, &show));
         return ExitCode::SUCCESS;
     }
-    let table = report::table(&logs);
-    println!("{table}\n{}", report::speed(&logs));
-    if write {
-        let file = format!("{table}\n{}", report::speed(&logs));
-        if let Err(reason) = std::fs::write(RESULTS, file) {
-            eprintln!("cannot write {RESULTS}: {reason}");
-            return ExitCode::FAILURE;
-        }
+    let results = format!("{}\n{}", report::table(&logs), report::speed(&logs));
+    println!("{results}");
+    if write && let Err(reason) = std::fs::write(RESULTS, results) {
+        eprintln!("cannot write {RESULTS}: {reason}");
+        return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
 }

@@ -27,7 +27,7 @@ fn tail_200(text: &str, max_chars: usize) -> String {
 }
 
 /// Lines with the usual words, the last that fit.
-fn keyword_grep(text: &str, max_chars: usize) -> String {
+pub(crate) fn keyword_grep(text: &str, max_chars: usize) -> String {
     const WORDS: &[&str] = &[
         "error",
         "fail",

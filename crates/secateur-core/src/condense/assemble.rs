@@ -70,12 +70,10 @@ pub(super) fn assemble(
 
 /// Line ends in adjacent units, and a last line without one.
 fn count_lines(text: &str, units: &[Unit]) -> usize {
-    let (Some(first), Some(last)) = (units.first(), units.last()) else {
-        return 0;
-    };
-    let span = &text.as_bytes()[first.start as usize..last.end as usize];
-    let breaks = span.iter().filter(|byte| **byte == b'\n').count();
-    breaks + usize::from(!span.ends_with(b"\n") && last.end as usize == text.len())
+    let Some(last) = units.last() else { return 0 };
+    let breaks: usize = units.iter().map(|unit| unit.lines as usize).sum();
+    let end = last.end as usize;
+    breaks + usize::from(end == text.len() && !text.ends_with('\n'))
 }
 
 fn gaps_of(kept: &[bool]) -> Vec<Range<usize>> {

@@ -50,6 +50,11 @@ fn operating_system_len(bytes: &[u8], from: usize) -> usize {
     from
 }
 
+/// Whether escapes may be in `bytes`: a fast look for the bytes they begin with.
+pub(super) fn may_hold_escapes(bytes: &[u8]) -> bool {
+    bytes.contains(&0x1b) || bytes.contains(&b'^')
+}
+
 /// Calls `visible` with each run between escape sequences of `bytes[from..to]`.
 pub(super) fn visible_runs(
     bytes: &[u8],

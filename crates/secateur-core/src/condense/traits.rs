@@ -50,8 +50,29 @@ fn slot_of(hash: u64) -> usize {
     (hash >> 32) as usize % SLOTS
 }
 
+const WORD: u8 = 1;
+const DIGIT: u8 = 2;
+
+/// Which bytes make words (letters, digits, `_`, anything beyond ASCII), and which of them are digits.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "the loop ends at 255")]
+        let byte = at as u8;
+        if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
+            classes[at] = WORD;
+        }
+        if byte.is_ascii_digit() {
+            classes[at] = WORD | DIGIT;
+        }
+        at += 1;
+    }
+    classes
+};
+
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    CLASSES[usize::from(byte)] & WORD != 0
 }
 
 impl LineReader {
@@ -96,14 +117,18 @@ impl LineReader {
             if is_word(byte) {
                 let start = at;
                 let mut hash = SEED;
-                let mut digits = false;
-                while at < line.len() && is_word(line[at]) {
-                    hash = word_step(hash, line[at]);
-                    digits |= line[at].is_ascii_digit();
+                let mut classes = 0;
+                for &byte in &line[start..] {
+                    let class = CLASSES[usize::from(byte)];
+                    if class == 0 {
+                        break;
+                    }
+                    classes |= class;
+                    hash = word_step(hash, byte);
                     at += 1;
                 }
                 traits.blank = false;
-                if digits {
+                if classes & DIGIT != 0 {
                     traits.shape = mix(traits.shape, NUMBER_MARK);
                 } else {
                     traits.shape = mix(traits.shape, hash);

@@ -1,6 +1,6 @@
 //! The pieces that are kept or left out whole: lines, and chunks of lines that are too long.
 
-use super::escapes::visible_runs;
+use super::escapes::{may_hold_escapes, visible_runs};
 use super::timestamp::Prefix;
 
 /// A stretch of the text. Units are adjacent and cover the text without gaps.
@@ -13,6 +13,8 @@ pub(super) struct Unit {
     pub end: u32,
     /// Characters that keeping it costs, line ending included, escapes not.
     pub chars: u32,
+    /// Line ends in it.
+    pub lines: u32,
     /// How much it is worth; 0 is never chosen for its own sake.
     pub value: u32,
     /// Equal for units that look alike; 0 is like nothing.
@@ -88,6 +90,7 @@ pub(super) fn split_lines(text: &str, splitting: Splitting) -> Vec<Unit> {
             Some(last) if blank && blank_run => {
                 last.end = offset(end);
                 last.chars += offset(end - start);
+                last.lines += u32::from(bytes[end - 1] == b'\n');
             }
             _ if end - start > 4 * splitting.chunk_bytes => {
                 push_chunks(text, start, end, splitting, &mut units);
@@ -127,6 +130,12 @@ pub(super) fn unit(
         body: offset(body),
         end: offset(end),
         chars: offset(visible_chars(text, body, end, splitting.escapes)),
+        lines: offset(
+            text.as_bytes()[start..end]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count(),
+        ),
         value: 0,
         shape: 0,
         glue: Glue::None,
@@ -170,7 +179,7 @@ pub(super) fn push_chunks(
 }
 
 fn visible_chars(text: &str, from: usize, to: usize, escapes: bool) -> usize {
-    if !escapes {
+    if !escapes || !may_hold_escapes(&text.as_bytes()[from..to]) {
         return text[from..to].chars().count();
     }
     let mut chars = 0;

@@ -3,7 +3,7 @@
 use super::Layout;
 use super::sample::Sample;
 use crate::condense::OutputKind;
-use crate::condense::escapes::visible_runs;
+use crate::condense::escapes::{may_hold_escapes, visible_runs};
 use crate::condense::shapes::ByShape;
 use crate::condense::timestamp::Prefix;
 use crate::condense::traits::{LineReader, Traits};
@@ -93,8 +93,7 @@ pub(super) fn read_traits(text: &str, splitting: Splitting, units: &mut [Unit]) 
         .map(|unit| {
             let span = unit.body_span();
             let line = &bytes[span.clone()];
-            let traits = if splitting.escapes && line.iter().any(|byte| matches!(byte, 0x1b | b'^'))
-            {
+            let traits = if splitting.escapes && may_hold_escapes(line) {
                 plain.clear();
                 visible_runs(bytes, span.start, span.end, |from, to| {
                     plain.extend_from_slice(&bytes[from..to]);
