@@ -18,6 +18,7 @@ mod timestamp;
 mod traits;
 mod units;
 mod vocabulary;
+mod wording;
 
 use std::ops::Range;
 

@@ -4,6 +4,10 @@ use super::vocabulary::{
     COMMANDS, ENDINGS, GOOD_ENDINGS, GOOD_OPENINGS, OPENINGS, OUTCOMES, Role, SOURCE_OPENINGS,
     WORDS,
 };
+use super::wording::{
+    contains_ignoring_case, ends_with_ignoring_case, is_denied, is_emphasised, is_used_in_code,
+    names_a_thing, number_after, number_before, starts_with_ignoring_case,
+};
 
 /// What was read from one line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,7 +75,7 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & WORD != 0
 }
 
@@ -312,102 +316,6 @@ impl Weights {
             }
         }
     }
-}
-
-/// `error-chain`, `error.rs`, `my::error`, `/errors/`, `_error`: a name, not a report.
-fn names_a_thing(line: &[u8], start: usize, end: usize) -> bool {
-    let joins = |byte: u8| matches!(byte, b'-' | b'/' | b'.' | b'\\' | b'@' | b'=');
-    let word_at = |at: Option<usize>| {
-        at.and_then(|at| line.get(at))
-            .is_some_and(|byte| is_word(*byte))
-    };
-    let before = start.checked_sub(1).map(|at| line[at]);
-    let after = line.get(end).copied();
-    before.is_some_and(joins) && word_at(start.checked_sub(2))
-        || before == Some(b'-')
-        || after.is_some_and(joins) && word_at(Some(end + 1))
-        || line[..start].ends_with(b"::")
-        || line[end..].starts_with(b"::")
-        || before.is_some_and(|byte| matches!(byte, b'/' | b'$' | b'#'))
-        || before == Some(b'.') && start.checked_sub(2).is_some_and(|at| line[at] != b'.')
-        || after.is_some_and(|byte| matches!(byte, b'('))
-}
-
-/// `ValueError(`, `errors/ParseError.java`, `ParseError::new`: a class in code, not one that was raised.
-fn is_used_in_code(line: &[u8], start: usize, end: usize) -> bool {
-    line.get(end)
-        .is_some_and(|byte| matches!(byte, b'(' | b'.' | b'/' | b'\\' | b',' | b'>'))
-        || line[end..].starts_with(b"::")
-        || start > 0 && matches!(line[start - 1], b'/' | b'\\' | b'<')
-}
-
-fn is_emphasised(line: &[u8], start: usize, end: usize) -> bool {
-    line[start..end].iter().all(u8::is_ascii_uppercase)
-        || line
-            .get(end)
-            .is_some_and(|byte| matches!(byte, b':' | b'[' | b'!'))
-}
-
-/// `no errors`, `without errors`, `errors: 0`, `failed=0`.
-fn is_denied(line: &[u8], start: usize, end: usize) -> bool {
-    let before = &line[..start];
-    ["no ", "without ", "any ", "zero "]
-        .iter()
-        .any(|word| ends_with_ignoring_case(before, word.as_bytes()))
-        || line
-            .get(end)
-            .is_some_and(|byte| matches!(byte, b':' | b'='))
-            && number_after(line, end) == Some(0)
-}
-
-/// The number directly before a word, over one blank.
-fn number_before(line: &[u8], start: usize) -> Option<u64> {
-    let mut end = start;
-    while end > 0 && line[end - 1] == b' ' && start - end < 2 {
-        end -= 1;
-    }
-    let mut from = end;
-    while from > 0 && end - from < 9 && (line[from - 1].is_ascii_digit()) {
-        from -= 1;
-    }
-    if from == end || end == start {
-        return None;
-    }
-    Some(
-        line[from..end]
-            .iter()
-            .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')),
-    )
-}
-
-/// The number after a word, over `:`, `=`, `#` and blanks.
-fn number_after(line: &[u8], end: usize) -> Option<u64> {
-    let mut at = end;
-    while at < line.len() && at - end < 4 && matches!(line[at], b':' | b'=' | b' ' | b'#' | b'(') {
-        at += 1;
-    }
-    let from = at;
-    while at < line.len() && at - from < 9 && line[at].is_ascii_digit() {
-        at += 1;
-    }
-    (at > from).then(|| {
-        line[from..at]
-            .iter()
-            .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
-    })
-}
-
-fn ends_with_ignoring_case(text: &[u8], end: &[u8]) -> bool {
-    text.len() >= end.len() && text[text.len() - end.len()..].eq_ignore_ascii_case(end)
-}
-
-fn starts_with_ignoring_case(text: &[u8], start: &[u8]) -> bool {
-    text.len() >= start.len() && text[..start.len()].eq_ignore_ascii_case(start)
-}
-
-fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len())
-        .any(|window| window.eq_ignore_ascii_case(part))
 }
 
 #[cfg(test)]

@@ -69,9 +69,12 @@ impl Splitting {
             .filter(|line| !line.is_empty())
             .take(200)
             .collect();
+        let prefix = Prefix::of(&lines);
+        // Printed escapes are believed in logs only: elsewhere they may be somebody's source code.
+        let printed = prefix != Prefix::None && text.contains("^[[");
         Self {
-            prefix: Prefix::of(&lines),
-            escapes: bytes.contains(&0x1b) || text.contains("^[["),
+            prefix,
+            escapes: bytes.contains(&0x1b) || printed,
             chunk_bytes: (max_chars / 8).clamp(120, 600),
         }
     }

@@ -3,20 +3,11 @@
 //! Containers that are too long are opened; everything else is kept or left out as a whole member.
 
 use super::Layout;
+use super::brackets::{Container, containers_of, string_end};
 use crate::condense::OutputKind;
 use crate::condense::timestamp::Prefix;
 use crate::condense::traits::LineReader;
 use crate::condense::units::{Splitting, Unit, push_chunks, unit};
-
-/// One `{…}` or `[…]`.
-#[derive(Debug, Clone, Copy)]
-struct Container {
-    open: usize,
-    close: usize,
-    members: u32,
-    /// Index of the first container that opens behind this one's end.
-    next: usize,
-}
 
 /// What a unit is, for counting the items of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,96 +60,6 @@ pub(super) fn read(text: &str, splitting: Splitting) -> Option<Layout> {
         root.members
     );
     Some(layout)
-}
-
-/// The end of the string that opens at `at`, behind its quote.
-fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
-    loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-/// All containers in the order of their openings, or `None` if the brackets do not make one value.
-fn containers_of(bytes: &[u8]) -> Option<Vec<Container>> {
-    let open = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let inner = bytes[open + 1..]
-        .iter()
-        .find(|byte| !byte.is_ascii_whitespace())?;
-    let plausible = match bytes[open] {
-        b'{' => matches!(inner, b'"' | b'}'),
-        b'[' => matches!(
-            inner,
-            b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'
-        ),
-        _ => false,
-    };
-    if !plausible
-        || !bytes
-            .trim_ascii_end()
-            .ends_with(if bytes[open] == b'{' { b"}" } else { b"]" })
-    {
-        return None;
-    }
-    let mut containers: Vec<Container> = Vec::new();
-    let mut stack: Vec<usize> = Vec::new();
-    let mut at = open;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                at = string_end(bytes, at)?;
-                continue;
-            }
-            b'{' | b'[' => {
-                stack.push(containers.len());
-                let empty = bytes[at + 1..]
-                    .iter()
-                    .find(|byte| !byte.is_ascii_whitespace())
-                    .is_none_or(|byte| matches!(byte, b'}' | b']'));
-                containers.push(Container {
-                    open: at,
-                    close: at,
-                    members: u32::from(!empty),
-                    next: 0,
-                });
-            }
-            closer @ (b'}' | b']') => {
-                let index = stack.pop()?;
-                let count = containers.len();
-                let container = &mut containers[index];
-                if (bytes[container.open] == b'{') != (closer == b'}') {
-                    return None;
-                }
-                container.close = at;
-                container.next = count;
-                if stack.is_empty() {
-                    return bytes[at + 1..]
-                        .iter()
-                        .all(u8::is_ascii_whitespace)
-                        .then_some(containers);
-                }
-            }
-            b',' => containers[*stack.last()?].members += 1,
-            b'\n'
-            | b' '
-            | b':'
-            | b'\t'
-            | b'\r'
-            | b'-'
-            | b'+'
-            | b'.'
-            | b'0'..=b'9'
-            | b'a'..=b'z'
-            | b'E' => {}
-            _ => return None,
-        }
-        at += 1;
-    }
-    None
 }
 
 /// A container that is being walked.

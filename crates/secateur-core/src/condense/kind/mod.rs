@@ -2,6 +2,7 @@
 //!
 //! One file per kind, each with a small detector and a weighing of its units.
 
+mod brackets;
 mod diff;
 mod html;
 mod json;
@@ -12,6 +13,7 @@ mod sample;
 mod search;
 mod table;
 mod test_output;
+mod trouble;
 
 use super::OutputKind;
 use super::units::{Splitting, Unit};

@@ -113,6 +113,17 @@ mod tests {
     }
 
     #[test]
+    fn an_escape_spelled_out_in_source_code_is_not_taken_for_a_colour() {
+        let text: String = (1..=600)
+            .map(|line| format!("{line:>6}→    print(\"^[[31mred {line}^[[0m\")\n"))
+            .collect();
+        let out = condense(&text, &Budget::chars(3_000))
+            .expect("over budget")
+            .render(&text);
+        assert!(out.contains("print(\"^[[31mred 1^[[0m\")"), "{out}");
+    }
+
+    #[test]
     fn prose_keeps_its_start_its_end_and_a_count_of_the_rest() {
         let words = [
             "river", "stone", "cloud", "ember", "field", "harbour", "night",

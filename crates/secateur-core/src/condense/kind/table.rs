@@ -6,6 +6,7 @@ use super::log::read_traits;
 use super::sample::Sample;
 use crate::condense::OutputKind;
 use crate::condense::shapes::ByShape;
+use crate::condense::timestamp::Prefix;
 use crate::condense::units::{Splitting, split_lines};
 
 pub(super) fn is_table(sample: &Sample) -> bool {
@@ -40,6 +41,11 @@ fn is_rule(line: &str) -> bool {
 }
 
 pub(super) fn read(text: &str, splitting: Splitting) -> Layout {
+    // A time in the first column is data.
+    let splitting = Splitting {
+        prefix: Prefix::None,
+        ..splitting
+    };
     let mut units = split_lines(text, splitting);
     let traits = read_traits(text, splitting, &mut units);
     let mut shapes: ByShape<u32> = ByShape::default();
@@ -83,6 +89,20 @@ mod tests {
         let out = condensed.render(&text);
         assert!(out.contains("id,name,amount\n0,customer,0\n"), "{out}");
         assert!(out.contains("1999,customer,5997"), "{out}");
+    }
+
+    #[test]
+    fn a_time_in_the_first_column_stays() {
+        let text: String = (0..500)
+            .map(|row| format!("2026-05-07 02:58:33 | {row} | done\n"))
+            .collect();
+        let condensed = condense(&text, &Budget::chars(1_000)).expect("over budget");
+        assert_eq!(condensed.kind, OutputKind::Table);
+        assert!(
+            condensed
+                .render(&text)
+                .contains("2026-05-07 02:58:33 | 0 | done\n")
+        );
     }
 
     #[test]
