@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod compose;
+pub mod condense;
 pub mod dialect;
 pub mod edit;
 mod engine;
