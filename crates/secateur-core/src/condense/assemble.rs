@@ -46,7 +46,7 @@ pub(super) fn assemble(
     let examples = choose_examples(text, layout, &gaps, max_chars.saturating_sub(used));
 
     let mut writer = Writer::new(text, layout);
-    writer.pieces.push(Piece::Note(String::new()));
+    writer.pieces.push(Piece::Note(String::new().into()));
     let mut kept_lines = 0;
     let mut at = 0;
     for (gap, example) in gaps.iter().zip(&examples) {
@@ -58,7 +58,7 @@ pub(super) fn assemble(
     let head = header(layout, kept_lines, total_lines);
     writer.chars += head.chars().count();
     if let Some(first) = writer.pieces.first_mut() {
-        *first = Piece::Note(head);
+        *first = Piece::Note(head.into());
     }
     Condensed {
         pieces: writer.pieces,
@@ -150,7 +150,7 @@ impl<'a> Writer<'a> {
 
     fn note(&mut self, note: String) {
         self.chars += note.chars().count();
-        self.pieces.push(Piece::Note(note));
+        self.pieces.push(Piece::Note(note.into()));
     }
 
     /// Keeps adjacent units and returns how many lines they are.

@@ -20,7 +20,7 @@ mod units;
 mod vocabulary;
 mod wording;
 
-use std::ops::Range;
+pub use crate::edit::Piece;
 
 /// How much may remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,19 +63,10 @@ pub enum OutputKind {
     Plain,
 }
 
-/// One piece of the condensed text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    /// A byte range of the original text, kept verbatim; on character boundaries, ascending, disjoint.
-    Keep(Range<usize>),
-    /// Words of our own about what is not there.
-    Note(String),
-}
-
 /// The plan for one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condensed {
-    /// In output order.
+    /// In output order; kept ranges ascend and are disjoint.
     pub pieces: Vec<Piece>,
     /// What the text was taken for.
     pub kind: OutputKind,
