@@ -79,6 +79,46 @@ pub(super) fn opaque<'a>(
     Ok(())
 }
 
+/// A part with the model's reasoning: the strings under `text`, `summary`, `thinking` or `content`,
+/// at whatever depth, are its text, so that it can be counted. Never to be altered.
+pub(super) fn reasoning_part<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+    is_signed: bool,
+) -> Result<(), ReadError> {
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Thinking, home);
+    let start = cursor.at();
+    reasoning_texts(builder, cursor, true)?;
+    part.value = Span::new(start, cursor.at());
+    part.is_signed = is_signed;
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+fn reasoning_texts<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    is_text: bool,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    match cursor.peek()? {
+        Kind::String if is_text => {
+            let text = cursor.string()?;
+            builder.slot(text, Home::Fixed, false);
+        }
+        Kind::Array => drop(cursor.array(|cursor, _| reasoning_texts(builder, cursor, is_text))?),
+        Kind::Object => drop(cursor.object(|cursor, key| {
+            let key = key.decode(body);
+            let is_text = matches!(key.as_ref(), "text" | "summary" | "thinking" | "content");
+            reasoning_texts(builder, cursor, is_text)
+        })?),
+        _ => drop(cursor.skip()?),
+    }
+    Ok(())
+}
+
 /// A plain string that is a part's whole text.
 pub(super) fn string_part<'a>(
     builder: &mut Builder<'a>,

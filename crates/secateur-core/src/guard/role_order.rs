@@ -14,6 +14,7 @@ use super::turn_id;
 pub(super) fn give_back(
     scene: &Scene<'_, '_>,
     wanted: &mut [bool],
+    mut told: bool,
     strategy: Option<StrategyId>,
     plan: &mut Plan,
 ) -> bool {
@@ -41,6 +42,11 @@ pub(super) fn give_back(
                 .parts_of(turn)
                 .any(|part| scene.kind(part) == PartKind::Call);
         before = Some(turn);
+        // The new user turn stands behind the first run of dropped turns.
+        if told && gap.clone().any(|at| wanted[at]) {
+            told = false;
+            continue;
+        }
         if !(breaks_first || breaks_calls) {
             continue;
         }

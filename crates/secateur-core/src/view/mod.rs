@@ -13,7 +13,7 @@ pub use exchange::Exchanges;
 pub use part::{ArgsForm, ContentForm, Home, Part, PartKind, Seat};
 
 use crate::dialect::DialectId;
-use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, strings::count_chars};
+use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars, strings::count_chars};
 
 /// Index of a turn in its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -287,6 +287,24 @@ impl<'a> View<'a> {
             ArgsForm::None => 0,
             ArgsForm::Value => count_chars(part.value.of(self.body).as_bytes()),
             ArgsForm::Text => self.chars(id),
+        }
+    }
+
+    /// How many text blocks a part's text is made of.
+    #[must_use]
+    pub fn text_blocks(&self, id: PartId) -> usize {
+        self.slots(id).len()
+    }
+
+    /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as
+    /// it is.
+    #[must_use]
+    pub fn compact_args_chars(&self, id: PartId) -> usize {
+        let args = self.args(id);
+        if args.starts_with(['{', '[', ' ', '\n']) {
+            compact_chars(&args)
+        } else {
+            count_chars(args.as_bytes())
         }
     }
 
