@@ -1,0 +1,1 @@
+//! Cases of the same shape as the recorded ones, written by hand.
