@@ -100,7 +100,7 @@ mod tests {
         let words = describe(output(&text)).unwrap();
         assert_eq!(
             words,
-            "[Tool output cleared to save space: Bash ran, reported no error, and returned 519 \
+            "[Tool output cleared to save space: Bash ran, reported no error, and returned 520 \
              characters. It began: running 3 tests]"
         );
         let failed = describe(Cleared {

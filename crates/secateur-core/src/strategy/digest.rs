@@ -35,9 +35,8 @@ const DECISION_STARTS: [&str; 10] = [
 /// Lines to stand behind the summary's heading, each with a newline before it. Empty if there is
 /// nothing to say.
 pub(super) fn of(scene: &Scene<'_, '_>, turns: &[TurnId]) -> String {
-    let mut tools = Tally::default();
-    let mut files = Tally::default();
-    let (mut errors, mut decisions) = (Vec::new(), Vec::new());
+    let (mut tools, mut files) = (Tally::default(), Tally::default());
+    let (mut errors, mut decisions) = (Tally::default(), Tally::default());
     for part in turns.iter().flat_map(|&turn| scene.parts(turn)) {
         match scene.kind(part) {
             PartKind::Call => {
@@ -51,10 +50,12 @@ pub(super) fn of(scene: &Scene<'_, '_>, turns: &[TurnId]) -> String {
                 let text = scene.text(part);
                 let line = text.lines().map(str::trim).find(|l| !l.is_empty());
                 let line = shorten(line.unwrap_or("no output"));
-                errors.push(format!("{}: {line}", name.as_deref().unwrap_or("tool")));
+                errors.add(&format!("{}: {line}", name.as_deref().unwrap_or("tool")));
             }
             PartKind::Text if is_models(scene, part) => {
-                decisions.extend(decisions_in(&scene.text(part)));
+                for sentence in decisions_in(&scene.text(part)) {
+                    decisions.add(&sentence);
+                }
             }
             _ => {}
         }
@@ -62,13 +63,8 @@ pub(super) fn of(scene: &Scene<'_, '_>, turns: &[TurnId]) -> String {
     let mut out = String::new();
     list(&mut out, "Tools called", &tools.counted(MAX_TOOLS), ", ");
     list(&mut out, "Files touched", &files.newest(MAX_FILES), ", ");
-    list(&mut out, "Errors", &newest(errors, MAX_ERRORS), "; ");
-    list(
-        &mut out,
-        "Decisions",
-        &newest(decisions, MAX_DECISIONS),
-        " ",
-    );
+    list(&mut out, "Errors", &errors.newest(MAX_ERRORS), "; ");
+    list(&mut out, "Decisions", &decisions.newest(MAX_DECISIONS), " ");
     out
 }
 
@@ -102,10 +98,6 @@ fn shorten(line: &str) -> String {
         Some((at, _)) => format!("{}...", &line[..at]),
         None => line.to_owned(),
     }
-}
-
-fn newest(mut lines: Vec<String>, limit: usize) -> Vec<String> {
-    lines.split_off(lines.len().saturating_sub(limit))
 }
 
 fn list(out: &mut String, title: &str, entries: &[String], separator: &str) {

@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_cut_moves_to_a_line_end_that_is_near_and_to_none_that_is_far() {
-        let text = "0123456\n9abcdef";
-        assert_eq!(snap_head(text, 9), 7);
-        assert_eq!(snap_head(text, 7), 7);
+        let text = "01234567\n9abcdef";
+        assert_eq!(snap_head(text, 10), 8);
+        assert_eq!(snap_head(text, 8), 8);
         assert_eq!(snap_head(text, 14), 14);
         assert_eq!(snap_tail("xx\n34567890123", 1), 3);
         assert_eq!(snap_tail("xx\n34567890123", 3), 3);

@@ -3,6 +3,8 @@
 //! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
 //! knows nothing of bytes, JSON or dialects.
 
+#[cfg(test)]
+mod bodies;
 mod cleared;
 mod context_size;
 mod digest;

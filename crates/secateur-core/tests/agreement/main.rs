@@ -4,6 +4,12 @@
 //! (`SECATEUR_DATA`, by default `../shared/data` beside the workspace) and runs the presets on the
 //! same requests. Without the folder only the cases that are written here run.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that reads recorded data and prints a table"
+)]
+
 mod beskar;
 mod data;
 mod made_here;
