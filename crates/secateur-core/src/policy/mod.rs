@@ -154,3 +154,34 @@ pub(crate) fn spell(value: &impl serde::Serialize) -> String {
         Err(_) => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_comes_from_the_policy_then_the_table_then_the_fallback() {
+        let text = "context_tokens = 64000\n[models.\"gpt-5\"]\nwindow_tokens = 9000\n\
+                    [models.own-model]\nwindow_tokens = 32000\n";
+        let policy = Policy::resolve(None, Some(text), &[]).unwrap();
+        let window = |model| policy.window_tokens(Some(model));
+        assert_eq!(window("gpt-5"), 9000);
+        assert_eq!(window("openai/gpt-5"), 9000, "without its routing prefix");
+        assert_eq!(window("own-model"), 32_000);
+        assert_eq!(window("claude-opus-4-5"), 200_000, "by the table");
+        assert_eq!(window("claude-opus-4-6"), 1_000_000, "by the table");
+        assert_eq!(window("never-heard-of"), 64_000);
+        assert_eq!(policy.window_tokens(None), 64_000);
+        assert_eq!(
+            Policy::default().window_tokens(Some("never-heard-of")),
+            200_000
+        );
+    }
+
+    #[test]
+    fn a_models_entry_knows_its_keys() {
+        let text = "[models.\"gpt-5\"]\nwindow = 9000\n";
+        let error = Policy::resolve(None, Some(text), &[]).unwrap_err();
+        assert!(error.to_string().contains("window_tokens"), "{error}");
+    }
+}

@@ -139,7 +139,7 @@ fn gemini(say: &Say, tool: &str, id: &str) -> Value {
 pub(super) struct Pruned {
     pub(super) turns: Vec<String>,
     pub(super) report: Report,
-    output: Vec<u8>,
+    pub(super) output: Vec<u8>,
 }
 
 /// Runs a policy and demands that a second run changes nothing.

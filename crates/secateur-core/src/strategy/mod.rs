@@ -13,6 +13,8 @@ mod long_messages;
 mod middle_turns;
 mod old_tool_results;
 mod options;
+#[cfg(test)]
+mod properties;
 mod summarized_turns;
 mod tool_names;
 mod turns_outside_window;
