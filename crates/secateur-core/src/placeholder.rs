@@ -27,13 +27,16 @@ pub struct Cleared<'o> {
     pub is_error: bool,
     /// Its length in characters.
     pub chars: usize,
-    /// Its text.
-    pub text: &'o str,
+    /// Its text, of which only the beginning is looked at.
+    pub start: &'o str,
 }
 
 const DESCRIBED: &str = "[Tool output cleared to save space: ";
 const MAX_NAME_CHARS: usize = 64;
 const MAX_LINE_CHARS: usize = 120;
+
+/// How much of an output's beginning is looked at for its first line, in bytes.
+pub const MAX_START_BYTES: usize = 1024;
 
 /// The longest a description can be, in characters. Longer texts are no descriptions.
 const MAX_DESCRIBED_CHARS: usize = 400;
@@ -67,7 +70,7 @@ pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
     // Writing to a String cannot fail.
     let _ = write!(words, "{} characters.", output.chars);
     let fits = |words: &str| words.chars().count() < output.chars;
-    let line = output.text.lines().map(str::trim).find(|l| !l.is_empty());
+    let line = output.start.lines().map(str::trim).find(|l| !l.is_empty());
     if let Some(line) = line {
         let mut told = words.clone();
         told.push_str(" It began: ");
@@ -90,7 +93,7 @@ mod tests {
             tool: Some("Bash"),
             is_error: false,
             chars: text.chars().count(),
-            text,
+            start: text,
         }
     }
 

@@ -117,6 +117,18 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.text(part)
     }
 
+    /// The beginning of a part's text as it came in, up to about `max_bytes`.
+    #[must_use]
+    pub fn text_start(&self, part: PartId, max_bytes: usize) -> Cow<'a, str> {
+        self.view.text_start(part, max_bytes)
+    }
+
+    /// Characters of a part's text as it came in.
+    #[must_use]
+    pub fn chars_before(&self, part: PartId) -> usize {
+        self.view.chars(part)
+    }
+
     /// The turn of a part; `None` for system texts outside the list of turns.
     #[must_use]
     pub fn turn_of(&self, part: PartId) -> Option<TurnId> {

@@ -223,3 +223,61 @@ pub(super) fn result_content<'a>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::dialect::{DialectId, read};
+    use crate::json::Limits;
+    use crate::view::PartKind;
+
+    /// Characters of all thinking in a body.
+    fn thinking_chars(dialect: DialectId, turn: &str) -> usize {
+        let body = format!(r#"{{"{}":[{turn}]}}"#, dialect.facts().list_key);
+        let view = read(body.as_bytes(), dialect, &Limits::default()).unwrap();
+        let is_thinking = |part: &_| view.part(*part).kind == PartKind::Thinking;
+        let parts: Vec<_> = view.part_ids().filter(is_thinking).collect();
+        assert!(!parts.is_empty(), "{body}");
+        let separators = |part| view.text_blocks(part).saturating_sub(1);
+        let chars = |&part: &_| view.chars(part) - separators(part);
+        parts.iter().map(chars).sum()
+    }
+
+    #[test]
+    fn thinking_counts_its_text_and_no_signature() {
+        use DialectId::{AnthropicMessages, GeminiGenerateContent, OpenaiChat, OpenaiResponses};
+        for (dialect, expected, turn) in [
+            (
+                AnthropicMessages,
+                5,
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"caf\u00e9!","signature":"xxxxxxxx"}]}"#,
+            ),
+            (
+                AnthropicMessages,
+                0,
+                r#"{"role":"assistant","content":[{"type":"redacted_thinking","data":"xxxxxxxx"}]}"#,
+            ),
+            (
+                OpenaiChat,
+                4,
+                r#"{"role":"assistant","reasoning_content":"hmmm","content":"a"}"#,
+            ),
+            (
+                OpenaiChat,
+                4,
+                r#"{"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"hmmm","signature":"xx"}],"content":"a"}"#,
+            ),
+            (
+                OpenaiResponses,
+                7,
+                r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"abc"},{"type":"summary_text","text":"defg"}],"encrypted_content":"xxxx"}"#,
+            ),
+            (
+                GeminiGenerateContent,
+                4,
+                r#"{"role":"model","parts":[{"thought":true,"text":"hmmm","thoughtSignature":"xx"}]}"#,
+            ),
+        ] {
+            assert_eq!(thinking_chars(dialect, turn), expected, "{turn}");
+        }
+    }
+}

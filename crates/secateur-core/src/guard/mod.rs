@@ -18,7 +18,8 @@ use crate::scene::Scene;
 use crate::view::TurnId;
 
 /// Which of the wanted drops (index: turn) are safe together. The others are noted in `plan`.
-/// `told`: a new user turn stands in the place of the first run of dropped turns.
+/// `told`: a new user turn stands in the place of the first run of dropped turns, but not behind the
+/// last user message.
 pub(crate) fn settle_drops(
     scene: &Scene<'_, '_>,
     mut wanted: Vec<bool>,

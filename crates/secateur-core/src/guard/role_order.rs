@@ -42,8 +42,10 @@ pub(super) fn give_back(
                 .parts_of(turn)
                 .any(|part| scene.kind(part) == PartKind::Call);
         before = Some(turn);
-        // The new user turn stands behind the first run of dropped turns.
-        if told && gap.clone().any(|at| wanted[at]) {
+        // The new user turn stands in the place of the first run of dropped turns, if that lies
+        // before the last user message.
+        let is_before_last_user = scene.last_user().is_none_or(|last| turn <= last);
+        if told && is_before_last_user && gap.clone().any(|at| wanted[at]) {
             told = false;
             continue;
         }

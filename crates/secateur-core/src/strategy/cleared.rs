@@ -36,12 +36,12 @@ impl Words<'_> {
     ) -> Edit {
         let described = || {
             let tool = scene.tool_name(result);
-            let text = scene.text(result);
+            let start = scene.text_start(result, placeholder::MAX_START_BYTES);
             placeholder::describe(Cleared {
                 tool: tool.as_deref(),
                 is_error: scene.is_error(result),
-                chars: text.chars().count(),
-                text: &text,
+                chars: scene.chars_before(result),
+                start: &start,
             })
         };
         let words = match self.style {

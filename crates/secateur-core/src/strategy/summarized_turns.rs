@@ -76,11 +76,15 @@ impl Strategy for SummarizedTurns {
             return Plan::skip(Self::ID, SkipReason::NothingToCut);
         };
         // The message stands where the first dropped turn stood: before the first turn behind it
-        // that stays.
+        // that stays. It never comes behind the last user message, whose place it would take.
         let before = turns
             .iter()
             .copied()
             .find(|&turn| turn > first && !settled[turn.index()]);
+        let before = match scene.last_user() {
+            Some(last_user) => before.map(|before| before.min(last_user)),
+            None => before,
+        };
         let Some(before) = before else {
             return Plan::skip(Self::ID, SkipReason::LastTurnStays);
         };

@@ -20,7 +20,7 @@
 //! Idempotent: replaced outputs are recognised.
 
 use super::cleared::Words;
-use super::head_and_tail::{HeadAndTail, is_trimmed};
+use super::head_and_tail::HeadAndTail;
 use super::tool_names::Patterns;
 use super::{Strategy, options};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
@@ -116,7 +116,7 @@ impl UnprotectedToolOutputs {
         if self.keep_head_chars == 0 && self.keep_tail_chars == 0 {
             return Some(words.clear(scene, result, Self::ID, Why::UnprotectedToolOutput));
         }
-        if scene.state(result) != PartState::Whole || is_trimmed(&scene.text(result)) {
+        if scene.state(result) != PartState::Whole {
             return None;
         }
         let kept = HeadAndTail {

@@ -240,6 +240,18 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The beginning of a part's text, up to about `max_bytes` of its first block.
+    #[must_use]
+    pub fn text_start(&self, id: PartId, max_bytes: usize) -> Cow<'a, str> {
+        match self.slots(id) {
+            [] => match self.text(id) {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[..text.floor_char_boundary(max_bytes)]),
+                owned @ Cow::Owned(_) => owned,
+            },
+            [first, ..] => first.text.decode_start(self.body, max_bytes),
+        }
+    }
+
     /// A call's or result's tool name, as written.
     #[must_use]
     pub fn name(&self, id: PartId) -> Option<Cow<'a, str>> {

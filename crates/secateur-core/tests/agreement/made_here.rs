@@ -77,12 +77,12 @@ fn beskar_summarises_what_lies_before_the_window_and_keeps_the_last_user() {
     let settings = ["summarized-turns.max_turns=4".to_owned()];
     let outcome = run(&body, &policy("beskar-summarize", &settings));
     let messages = messages_of(&outcome);
-    // The task is the last message that a user wrote, so it stays, and the summary follows it.
-    assert_eq!(messages[0]["content"][0]["text"], "task");
+    // The task is the last message that a user wrote: it stays, and stays the last.
     assert_eq!(
-        messages[1]["content"],
+        messages[0]["content"],
         "[Previous context: 16 turns summarized]"
     );
+    assert_eq!(messages[1]["content"][0]["text"], "task");
     assert_eq!(messages.len(), 6);
 }
 
