@@ -122,7 +122,9 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
         }
     }
     let strategy = plan.edits.first().map(|edit| edit.strategy);
-    let settled = guard::settle_drops(scene, wanted, strategy, &mut outcome);
+    let is_told = |edit: &Edit| matches!(edit.action, Action::InsertTurn(..));
+    let told = plan.edits.iter().any(is_told);
+    let settled = guard::settle_drops(scene, wanted, told, strategy, &mut outcome);
     let any_drop = settled.contains(&true);
     for edit in plan.edits {
         let verdict = match &edit.action {

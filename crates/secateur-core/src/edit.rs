@@ -96,6 +96,20 @@ pub enum Why {
     MiddleTurn,
     /// A whole tool exchange between the head and the last turns.
     MiddleExchange,
+    /// A tool result that is old and longer than its share of the window.
+    OversizedToolResult,
+    /// A tool result that is old while the window fills up.
+    OldToolResult,
+    /// A message that is old and long.
+    LongMessage,
+    /// The output of a tool that is not protected, older than the protected user turns.
+    UnprotectedToolOutput,
+    /// Older than the window of turns.
+    OutsideWindow,
+    /// Older than the window of turns, told by a summary.
+    Summarized,
+    /// Among the turns with the lowest score.
+    Unimportant,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
 }
@@ -107,6 +121,13 @@ impl Why {
         match self {
             Self::MiddleTurn => "between the head and the last turns, no tool reference",
             Self::MiddleExchange => "a whole tool exchange between the head and the last turns",
+            Self::OversizedToolResult => "an old tool result, longer than its share",
+            Self::OldToolResult => "an old tool result while the window fills up",
+            Self::LongMessage => "an old, long message",
+            Self::UnprotectedToolOutput => "output of a tool that is not protected, not recent",
+            Self::OutsideWindow => "older than the window of turns",
+            Self::Summarized => "older than the window of turns, told by a summary",
+            Self::Unimportant => "among the turns with the lowest score",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
         }
     }
@@ -175,8 +196,16 @@ pub enum SkipReason {
     WouldBeEmpty,
     /// The replacement is as long as what it replaces.
     NotSmaller,
-    /// An earlier strategy edited it already.
+    /// An earlier strategy, or an earlier request, edited it already.
     AlreadyEdited,
+    /// Fewer turns than are protected.
+    TooFewTurns,
+    /// The context is small against the model's window.
+    ContextIsSmall,
+    /// The policy keeps the outputs of this tool.
+    ToolIsProtected,
+    /// Less could be freed than makes it worth while.
+    TooLittleToFree,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
 }
@@ -205,6 +234,10 @@ impl SkipReason {
             Self::WouldBeEmpty => "the turn would be empty",
             Self::NotSmaller => "the replacement is not smaller",
             Self::AlreadyEdited => "edited already",
+            Self::TooFewTurns => "fewer turns than are protected",
+            Self::ContextIsSmall => "the context is small against the window",
+            Self::ToolIsProtected => "the policy keeps this tool's outputs",
+            Self::TooLittleToFree => "too little could be freed",
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }

@@ -121,11 +121,7 @@ pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Plan {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
     let model = ModelFacts {
-        window_tokens: name
-            .and_then(models::find)
-            .map(|entry| entry.window_tokens)
-            .filter(|&window| window > 0)
-            .unwrap_or(models::DEFAULT_WINDOW_TOKENS),
+        window_tokens: policy.window_tokens(name),
         thinking_is_bound: name.is_some_and(models::thinking_is_bound),
     };
     let visible = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);

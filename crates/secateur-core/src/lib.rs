@@ -13,6 +13,7 @@ mod guard;
 pub mod json;
 mod lower;
 pub mod models;
+pub mod placeholder;
 pub mod policy;
 pub mod report;
 pub mod scene;

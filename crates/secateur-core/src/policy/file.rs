@@ -1,9 +1,11 @@
 //! Reading a policy: preset, file and single settings, in that order.
 
+use std::collections::BTreeMap;
+
 use toml::{Table, Value};
 
 use super::nearest::nearest;
-use super::{Cadence, M7, PRESETS, Policy, Preset};
+use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
 use crate::strategy::{self, Options};
 
 /// What is wrong with a policy, where, and what to do.
@@ -23,10 +25,12 @@ pub struct PolicyError {
 struct Head {
     preset: Option<String>,
     cadence: Cadence,
+    context_tokens: usize,
+    models: BTreeMap<String, ModelOverride>,
     m7: M7,
 }
 
-const TOP_KEYS: [&str; 3] = ["preset", "cadence", "m7"];
+const TOP_KEYS: [&str; 5] = ["preset", "cadence", "context_tokens", "models", "m7"];
 
 impl Policy {
     /// The policy of a preset.
@@ -213,6 +217,8 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     }
     Ok(Policy {
         cadence: file.cadence,
+        context_tokens: file.context_tokens,
+        models: file.models,
         m7: file.m7,
         options,
     })

@@ -3,12 +3,34 @@
 //! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
 //! knows nothing of bytes, JSON or dialects.
 
+#[cfg(test)]
+mod bodies;
+mod cleared;
+mod context_size;
+mod digest;
+mod head_and_tail;
+mod long_messages;
 mod middle_turns;
+mod old_tool_results;
 mod options;
+#[cfg(test)]
+mod properties;
+mod summarized_turns;
+mod tool_names;
+mod turns_outside_window;
+mod unimportant_turns;
+mod unprotected_tool_outputs;
 
+pub use long_messages::LongMessages;
 pub use middle_turns::MiddleTurns;
+pub use old_tool_results::{HardClear, Mode, OldToolResults, SoftTrim};
 pub use options::OptionFact;
 pub(crate) use options::options;
+pub use summarized_turns::{SummarizedTurns, Summary};
+pub use tool_names::ToolNames;
+pub use turns_outside_window::TurnsOutsideWindow;
+pub use unimportant_turns::UnimportantTurns;
+pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 
 use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
@@ -95,4 +117,10 @@ macro_rules! strategies {
 
 strategies! {
     "middle_turns.rs" middle_turns: MiddleTurns,
+    "old_tool_results.rs" old_tool_results: OldToolResults,
+    "long_messages.rs" long_messages: LongMessages,
+    "unprotected_tool_outputs.rs" unprotected_tool_outputs: UnprotectedToolOutputs,
+    "turns_outside_window.rs" turns_outside_window: TurnsOutsideWindow,
+    "summarized_turns.rs" summarized_turns: SummarizedTurns,
+    "unimportant_turns.rs" unimportant_turns: UnimportantTurns,
 }
