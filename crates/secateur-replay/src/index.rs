@@ -9,7 +9,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::session::{PartKind, Session};
-use crate::targets::{decoded_strings, identifiers_of, lines_of};
+use crate::targets::{identifiers_of, lines_of};
 
 /// What one boundary asks for: target numbers.
 #[derive(Debug, Default, Clone)]
@@ -80,11 +80,11 @@ impl Index {
             return number;
         }
         let number = u32::try_from(self.versions.len()).unwrap_or(u32::MAX);
-        let hits = match kind {
-            PartKind::ToolUse => self.hits(&decoded_strings(text)),
-            _ => self.hits(text),
+        let (chars, hits) = match kind {
+            PartKind::Thinking | PartKind::Opaque => (0, Box::default()),
+            PartKind::Text | PartKind::ToolUse | PartKind::ToolResult => (text.chars().count(), self.hits(text)),
         };
-        self.versions.push(Version { kind, text: Arc::clone(text), chars: text.chars().count(), hits });
+        self.versions.push(Version { kind, text: Arc::clone(text), chars, hits });
         self.by_pointer.insert(pointer, number);
         self.by_text.insert((Arc::clone(text), kind), number);
         number

@@ -40,7 +40,9 @@ impl Plan {
 
     /// Characters of a part as the plan sends it.
     pub fn chars(&self, session: &Session, at: Place) -> usize {
+        let part = &session.messages[at.0].parts[at.1];
         match self.get(at) {
+            _ if part.kind == PartKind::Thinking => 0,
             Cut::Keep => session.messages[at.0].parts[at.1].text.chars().count(),
             Cut::Text(text) => text.chars().count(),
             Cut::Drop => 0,

@@ -46,7 +46,7 @@ fn text_field<'a>(value: &'a Value, key: &str) -> &'a str {
 fn read_block(block: &Value, calls: &mut Calls) -> Part {
     match text_field(block, "type") {
         "text" | "input_text" | "output_text" => plain(PartKind::Text, text_field(block, "text")),
-        "thinking" => plain(PartKind::Opaque, ""),
+        "thinking" => plain(PartKind::Thinking, text_field(block, "thinking")),
         "tool_use" => {
             let input = block.get("input").cloned().unwrap_or(Value::Null);
             let text = input.to_string();

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::parts::{Calls, read_message};
 use super::{Loaded, Unreadable};
 use crate::price::chars_to_tokens;
-use crate::session::Session;
+use crate::session::{PartKind, Session};
 
 /// True for a file that is one JSON value rather than a line per value.
 pub(crate) fn is_one_document(text: &str) -> bool {
@@ -54,7 +54,7 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
 fn fixed_tokens(session: &Session, usage: &Value) -> f64 {
     for upto in session.boundaries() {
         let Some(billed) = usage.get(upto).and_then(|u| u.get("request_tokens")).and_then(Value::as_f64) else { continue };
-        let chars: usize = session.messages[..upto].iter().flat_map(|m| &m.parts).map(|p| p.text.chars().count()).sum();
+        let chars: usize = session.messages[..upto].iter().flat_map(|m| &m.parts).filter(|p| p.kind != PartKind::Thinking).map(|p| p.text.chars().count()).sum();
         return (billed - chars_to_tokens(chars)).max(0.0);
     }
     0.0
