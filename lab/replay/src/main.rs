@@ -1,7 +1,10 @@
 //! Replay benchmark on real sessions: the peers' table, then the search for `steady`.
 
 mod peers;
+mod features;
 mod plan;
+mod steady;
+mod study;
 
 use std::path::PathBuf;
 
@@ -24,6 +27,17 @@ fn main() {
     };
     let s = &loaded.sessions;
     println!("{} sessions, {} unreadable, {} requests", s.len(), loaded.unreadable.len(), s.iter().map(|s| s.boundaries().count()).sum::<usize>());
+    if std::env::args().nth(2).as_deref() == Some("study") { study::line_sources(s); features::reads(s); return; }
+    if std::env::args().nth(2).as_deref() == Some("try") {
+        for patience in [0.5, 1.0, 1.5, 2.0, 3.0] {
+            for horizon in [10.0, 20.0, 40.0] {
+                for debt in [0.0, 0.01] {
+                    row(&format!("k {patience} H {horizon} debt {debt}"), s, &steady::Steady { patience, horizon, debt, ..Default::default() });
+                }
+            }
+        }
+        return;
+    }
     row("no pruning 1.000 1.00 1.000 1.000", s, &|s: &Session, u: usize| Pruned::whole(s, u));
     row("mask 10: 1.371 2.06 .955 .897", s, &peers::mask_all_but_last(10));
     for mode in 0..3 {
