@@ -112,3 +112,148 @@ pub fn reads(sessions: &[Session]) {
         println!("{e:5} {s:5} {l:4}  {:.4} {:.4}  {:.2}", c / total_cost, u / total_lines, (u / total_lines) / (c / total_cost));
     }
 }
+
+/// How well the focus ranks the lines of reads that are needed later.
+pub fn ranking(sessions: &[Session]) {
+    for (reach, half_life, thinking) in [(0, 20.0, true), (6, 20.0, true), (6, 5.0, true), (6, 1e9, true), (6, 20.0, false), (15, 20.0, true), (30, 20.0, true), (30, 5.0, true)] {
+        let mut hits: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for session in sessions {
+            let bounds: Vec<usize> = session.boundaries().collect();
+            let mut needed: HashMap<Place, Vec<(usize, String)>> = HashMap::new();
+            for (i, at, line) in needs(session) {
+                needed.entry(at).or_default().push((i, line));
+            }
+            let mut focus = crate::relevance::Focus::default();
+            let mut seen = 0;
+            let mut last: Vec<Place> = Vec::new();
+            for (i, &b) in bounds.iter().enumerate() {
+                let mut fresh = Vec::new();
+                for m in seen..b {
+                    for (p, part) in session.messages[m].parts.iter().enumerate() {
+                        match part.kind {
+                            PartKind::ToolResult => {
+                                focus.observe(&part.text);
+                                if part.call.as_ref().is_some_and(|c| c.name == "Read") && part.text.len() > 2000 {
+                                    fresh.push((m, p));
+                                }
+                            }
+                            PartKind::Thinking if !thinking => {}
+                            _ => focus.mention(&part.text, i),
+                        }
+                    }
+                }
+                seen = b;
+                for at in last.drain(..) {
+                    let Some(list) = needed.get(&at) else { continue };
+                    let text = &session.messages[at.0].parts[at.1].text;
+                    let rank = focus.percentiles(text, reach, i, half_life);
+                    for (j, line) in list.iter().filter(|(j, _)| *j >= i) {
+                        let share = text.lines().zip(&rank).filter(|(l, _)| l.contains(line.as_str())).map(|(_, r)| *r).fold(1.0, f64::min);
+                        hits.entry([2, 8, 20, 9999].into_iter().find(|x| j - i <= *x).unwrap_or(9999)).or_default().push(share);
+                    }
+                }
+                last = fresh;
+            }
+        }
+        print!("reach {reach:2} half-life {half_life:4} thinking {thinking:5}");
+        for (age, list) in &hits {
+            let at = |x: f64| list.iter().filter(|s| **s <= x).count() as f64 / list.len() as f64;
+            print!(" | age<={age} n {} @.1 {:.2} @.2 {:.2} @.4 {:.2} @.6 {:.2}", list.len(), at(0.1), at(0.2), at(0.4), at(0.6));
+        }
+        println!();
+    }
+}
+
+/// Unedited reads that have not been touched for a while: what tells the ones that come back?
+pub fn unedited(sessions: &[Session]) {
+    let mut tables: BTreeMap<(&str, String), (f64, f64)> = BTreeMap::new();
+    let mut total_cost = 0.0;
+    for s in sessions {
+        total_cost += secateur_replay::replay_session(s, &|s: &Session, u: usize| secateur_replay::Pruned::whole(s, u)).full_cost;
+    }
+    for session in sessions {
+        let bounds: Vec<usize> = session.boundaries().collect();
+        let mut needed: HashMap<(usize, Place), f64> = HashMap::new();
+        for (i, at, _) in needs(session) {
+            *needed.entry((i, at)).or_default() += 1.0;
+        }
+        struct F { touched: usize, edited: bool, said: usize, user_said: bool, reads: usize, edits_then: usize, users_then: usize, searched: bool }
+        let mut files: HashMap<String, F> = HashMap::new();
+        let (mut edits, mut users, mut edited_dirs) = (0usize, 0usize, HashMap::<String, usize>::new());
+        let mut user_text = String::new();
+        let mut parts: Vec<(Place, String, usize, f64, bool)> = Vec::new();
+        let mut seen = 0;
+        for (i, &b) in bounds.iter().enumerate() {
+            for m in seen..b {
+                for (p, part) in session.messages[m].parts.iter().enumerate() {
+                    match (part.kind, &part.call) {
+                        (PartKind::Text | PartKind::Thinking, _) => {
+                            let user = session.messages[m].role == secateur_replay::Role::User;
+                            if user { users += 1; user_text.push_str(&part.text); }
+                            for (path, f) in &mut files {
+                                let base = path.rsplit('/').next().unwrap_or(path);
+                                if part.text.contains(base) { f.said = i; if user { f.user_said = true; } }
+                            }
+                        }
+                        (_, Some(call)) => {
+                            let path = arg(&call.input, "file_path");
+                            if path.is_empty() {
+                                if part.kind == PartKind::ToolUse {
+                                    for (path, f) in &mut files {
+                                        let base = path.rsplit('/').next().unwrap_or(path);
+                                        if part.text.contains(base) { f.said = i; if call.name == "Grep" { f.searched = true; } }
+                                    }
+                                }
+                                continue;
+                            }
+                            let base = path.rsplit('/').next().unwrap_or(path);
+                            let f = files.entry(path.to_owned()).or_insert(F { touched: i, edited: false, said: 0, user_said: user_text.contains(base), reads: 0, edits_then: 0, users_then: 0, searched: false });
+                            f.touched = i;
+                            if part.kind == PartKind::ToolUse && matches!(call.name.as_str(), "Edit" | "Write" | "MultiEdit") {
+                                f.edited = true; edits += 1;
+                                *edited_dirs.entry(path.rsplit_once('/').map_or("", |x| x.0).to_owned()).or_default() += 1;
+                            }
+                            f.edits_then = edits; f.users_then = users;
+                            if part.kind == PartKind::ToolResult && call.name == "Read" {
+                                f.reads += 1;
+                                parts.push(((m, p), path.to_owned(), i, part.text.chars().count() as f64, call.input.get("offset").is_some()));
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            seen = b;
+            for (at, path, born, chars, partial) in &parts {
+                let Some(f) = files.get(path) else { continue };
+                if f.edited || i < *born + 1 || i - f.touched <= 6 { continue; }
+                let cost = chars / 2.6 * 0.1 / total_cost;
+                let used = needed.get(&(i, *at)).copied().unwrap_or(0.0) / 21458.0;
+                let said = if f.user_said { "user" } else if f.said > *born { "said-since" } else { "no" };
+                let e = edits - f.edits_then;
+                let size = if *chars < 2000.0 { "<2k" } else if *chars < 6000.0 { "<6k" } else if *chars < 15000.0 { "<15k" } else { ">15k" };
+                let dir = path.rsplit_once('/').map_or("", |x| x.0);
+                let keys = [
+                    ("said", said.to_owned()),
+                    ("said-ago", format!("{:4}", bucket(if f.said > 0 { i - f.said } else { 998 }))),
+                    ("edits-since", format!("{:3}", bucket(e))),
+                    ("edits-total", format!("{:3}", bucket(edits))),
+                    ("users-since", format!("{}", (users - f.users_then).min(4))),
+                    ("reads", format!("{}", f.reads.min(5))),
+                    ("size", size.to_owned()),
+                    ("partial", format!("{partial}")),
+                    ("kind", format!("test {} ext {}", path.contains("test"), path.rsplit('.').next().unwrap_or(""))),
+                    ("dir-edited", format!("{}", edited_dirs.get(dir).copied().unwrap_or(0).min(3))),
+                    ("said x edits", format!("{said} {:3}", bucket(e))),
+                ];
+                for (k, v) in keys {
+                    let t = tables.entry((k, v)).or_default();
+                    t.0 += cost; t.1 += used;
+                }
+            }
+        }
+    }
+    for ((k, v), (c, u)) in &tables {
+        if *c > 0.0005 { println!("{k:12} {v:22} {c:.4} {u:.4} {:.2}", u / c); }
+    }
+}

@@ -3,6 +3,7 @@
 mod peers;
 mod features;
 mod plan;
+mod relevance;
 mod steady;
 mod study;
 
@@ -28,12 +29,24 @@ fn main() {
     let s = &loaded.sessions;
     println!("{} sessions, {} unreadable, {} requests", s.len(), loaded.unreadable.len(), s.iter().map(|s| s.boundaries().count()).sum::<usize>());
     if std::env::args().nth(2).as_deref() == Some("study") { study::line_sources(s); features::reads(s); return; }
+    if std::env::args().nth(2).as_deref() == Some("rank") { features::unedited(s); return; }
     if std::env::args().nth(2).as_deref() == Some("try") {
-        for patience in [0.5, 1.0, 1.5, 2.0, 3.0] {
-            for horizon in [10.0, 20.0, 40.0] {
-                for debt in [0.0, 0.01] {
-                    row(&format!("k {patience} H {horizon} debt {debt}"), s, &steady::Steady { patience, horizon, debt, ..Default::default() });
-                }
+        let inf = 1e9;
+        let off = steady::Steady { arrival_max_chars: 1_000_000_000, age_command: inf, age_search: inf, age_edit: inf, age_task: inf, age_other: inf, touch_edited: inf, touch_unedited: inf, touch_superseded: inf, focus_read_age: inf, focus_other_age: inf, debt: 0.005, ..Default::default() };
+        row("arrival only", s, &steady::Steady { arrival_max_chars: 4000, ..off.clone() });
+        row("superseded only", s, &steady::Steady { touch_superseded: 1.0, ..off.clone() });
+        for a in [1.0, 4.0] {
+            row(&format!("command {a}"), s, &steady::Steady { age_command: a, ..off.clone() });
+            row(&format!("search {a}"), s, &steady::Steady { age_search: a, ..off.clone() });
+            row(&format!("edit {a}"), s, &steady::Steady { age_edit: a, ..off.clone() });
+            row(&format!("other {a}"), s, &steady::Steady { age_other: a, age_task: a, ..off.clone() });
+            row(&format!("touch edited {a}"), s, &steady::Steady { touch_edited: a*2., ..off.clone() });
+            row(&format!("touch unedited {a}"), s, &steady::Steady { touch_unedited: a*5., ..off.clone() });
+        }
+        for share in [0.2, 0.4, 0.6] {
+            for age in [1.0, 3.0] {
+                row(&format!("focus read {age} {share}"), s, &steady::Steady { focus_read_age: age, focus_read_share: share, ..off.clone() });
+                row(&format!("focus other {age} {share}"), s, &steady::Steady { focus_other_age: age, focus_other_share: share, ..off.clone() });
             }
         }
         return;

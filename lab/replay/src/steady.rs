@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use secateur_replay::{PartKind, Policy, Pruned, Role, Run, Session, ToolCall};
+use secateur_replay::{PartKind, Policy, Pruned, Run, Session, ToolCall};
 use serde_json::Value;
 
 use crate::plan::{Cut, Place, Plan};
+use crate::relevance::Focus;
 
 /// The options; see `notes` for what each brings.
 #[derive(Debug, Clone)]
@@ -33,6 +34,18 @@ pub struct Steady {
     pub horizon: f64,
     /// How far a round may put the session into debt, as a share of what it has cost so far.
     pub debt: f64,
+    /// Read results: requests since the last touch after which only the relevant lines stay, and their share.
+    pub focus_read_age: f64,
+    pub focus_read_share: f64,
+    /// The same for results of commands, searches and others, by age.
+    pub focus_other_age: f64,
+    pub focus_other_share: f64,
+    /// Results shorter than this are not focused.
+    pub focus_min_chars: usize,
+    /// Neighbour lines that a relevant line brings along.
+    pub focus_reach: usize,
+    /// Requests after which a mention counts half.
+    pub focus_half_life: f32,
     /// Fewest tokens that a round frees.
     pub min_round_tokens: f64,
 }
@@ -55,6 +68,13 @@ impl Default for Steady {
             patience: 1.0,
             horizon: 20.0,
             debt: 0.0,
+            focus_read_age: 1.0,
+            focus_read_share: 0.4,
+            focus_other_age: 1.0,
+            focus_other_share: 0.4,
+            focus_min_chars: 2000,
+            focus_reach: 6,
+            focus_half_life: 20.0,
             min_round_tokens: 500.0,
         }
     }
@@ -74,6 +94,7 @@ impl Policy for Steady {
             full_chars: 0.0,
             saved: 0.0,
             cost: 0.0,
+            focus: Focus::default(),
         })
     }
 }
@@ -109,7 +130,14 @@ struct Item {
     path: Option<String>,
     lines: (u64, u64),
     superseded: Option<usize>,
-    live: bool,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Stage {
+    Whole,
+    Focused,
+    Cleared,
 }
 
 #[derive(Default)]
@@ -131,6 +159,7 @@ struct SteadyRun<'s> {
     full_chars: f64,
     saved: f64,
     cost: f64,
+    focus: Focus,
 }
 
 fn note_cleared(item_chars: usize) -> Arc<str> {
@@ -141,12 +170,17 @@ impl SteadyRun<'_> {
     fn arrive(&mut self, m: usize) {
         for p in 0..self.session.messages[m].parts.len() {
             let part = &self.session.messages[m].parts[p];
+            if part.kind == PartKind::ToolResult {
+                self.focus.observe(&part.text);
+            } else {
+                self.focus.mention(&part.text, self.request);
+            }
             if matches!(part.kind, PartKind::Thinking | PartKind::Opaque) {
                 continue;
             }
             let n = part.text.chars().count();
             self.full_chars += n as f64;
-            let mut item = Item { at: (m, p), class: Class::Kept, chars: n as f64, born: self.request, path: None, lines: (0, 0), superseded: None, live: true };
+            let mut item = Item { at: (m, p), class: Class::Kept, chars: n as f64, born: self.request, path: None, lines: (0, 0), superseded: None, stage: Stage::Whole };
             if let Some(call) = &part.call {
                 if let Some(path) = call.input.get("file_path").and_then(Value::as_str) {
                     let file = self.files.entry(path.to_owned()).or_default();
@@ -182,27 +216,71 @@ impl SteadyRun<'_> {
         }
     }
 
-    fn eligible(&self, item: &Item) -> bool {
-        if !item.live || item.class == Class::Kept || item.chars < self.o.min_chars as f64 {
-            return false;
+    /// The stage that a part may move to now.
+    fn next_stage(&self, item: &Item) -> Option<Stage> {
+        if item.stage == Stage::Cleared || item.class == Class::Kept || item.chars < self.o.min_chars as f64 {
+            return None;
         }
-        let k = self.o.patience;
-        let age = (self.request - item.born) as f64;
         let o = self.o;
-        match item.class {
+        let k = o.patience;
+        let age = (self.request - item.born) as f64;
+        let (since, clear_after, focus_after) = match item.class {
             Class::Read => {
                 let file = item.path.as_ref().and_then(|p| self.files.get(p));
                 let touch = file.map_or(age, |f| (self.request - f.touched) as f64);
-                let superseded = item.superseded.is_some_and(|at| (self.request - at) as f64 >= o.touch_superseded);
+                if item.superseded.is_some_and(|at| (self.request - at) as f64 >= o.touch_superseded) {
+                    return Some(Stage::Cleared);
+                }
                 let limit = if file.is_some_and(|f| f.edited.is_some()) { o.touch_edited } else { o.touch_unedited };
-                superseded || touch >= limit * k
+                (touch.min(age), limit * k, o.focus_read_age)
             }
-            Class::Command => age >= o.age_command * k,
-            Class::Search => age >= o.age_search * k,
-            Class::Edit => age >= o.age_edit * k,
-            Class::Task => age >= o.age_task * k,
-            Class::Other => age >= o.age_other * k,
-            Class::Kept => false,
+            Class::Command => (age, o.age_command * k, o.focus_other_age),
+            Class::Search => (age, o.age_search * k, o.focus_other_age),
+            Class::Edit => (age, o.age_edit * k, o.focus_other_age),
+            Class::Task => (age, o.age_task * k, o.focus_other_age),
+            Class::Other => (age, o.age_other * k, o.focus_other_age),
+            Class::Kept => return None,
+        };
+        if since >= clear_after {
+            return Some(Stage::Cleared);
+        }
+        let focus = item.stage == Stage::Whole && since >= focus_after && item.chars >= o.focus_min_chars as f64;
+        focus.then_some(Stage::Focused)
+    }
+
+    fn size_after(&self, item: &Item, stage: Stage) -> f64 {
+        match stage {
+            Stage::Whole => item.chars,
+            Stage::Focused => item.chars * self.share(item.class),
+            Stage::Cleared => 75.0,
+        }
+    }
+
+    fn share(&self, class: Class) -> f64 {
+        if class == Class::Read { self.o.focus_read_share } else { self.o.focus_other_share }
+    }
+
+    fn rewrite(&mut self, n: usize, stage: Stage) {
+        let item = &self.parts[n];
+        let at = item.at;
+        let whole = &self.session.messages[at.0].parts[at.1].text;
+        let text: Arc<str> = match stage {
+            Stage::Focused => {
+                let now = match self.plan.get(at) {
+                    Cut::Text(text) => Arc::clone(text),
+                    _ => Arc::clone(whole),
+                };
+                let budget = (item.chars * self.share(item.class)) as usize;
+                self.focus.digest(&now, budget, self.o.focus_reach, self.request, self.o.focus_half_life).into()
+            }
+            _ => note_cleared(whole.chars().count()),
+        };
+        let item = &mut self.parts[n];
+        item.stage = stage;
+        let chars = text.chars().count() as f64;
+        if chars < item.chars {
+            item.chars = chars;
+            self.plan.set(at, Cut::Text(text));
         }
     }
 }
@@ -216,15 +294,15 @@ impl Run for SteadyRun<'_> {
         }
         self.seen = upto;
         let tok = 1.0 / 2.6;
-        let note = 75.0;
 
         // Walk from the tail: the first cut that pays best.
         let (mut behind, mut freed, mut best, mut best_net) = (0.0, 0.0, None, 0.0);
         for n in (0..cached).rev() {
             let item = &self.parts[n];
-            if self.eligible(item) {
-                freed += item.chars - note;
-                behind += note;
+            if let Some(stage) = self.next_stage(item) {
+                let after = self.size_after(item, stage);
+                freed += item.chars - after;
+                behind += after;
                 let cost = 1.15 * behind * tok;
                 let net = 0.1 * self.o.horizon * freed * tok - cost;
                 if net > best_net && freed * tok >= self.o.min_round_tokens && cost <= self.saved + self.o.debt * self.cost {
@@ -238,13 +316,8 @@ impl Run for SteadyRun<'_> {
         let mut rewritten = 0.0;
         if let Some(first) = best {
             for n in first..cached {
-                if self.eligible(&self.parts[n]) {
-                    let at = self.parts[n].at;
-                    let chars = self.session.messages[at.0].parts[at.1].text.chars().count();
-                    let text = note_cleared(chars);
-                    self.parts[n].chars = text.chars().count() as f64;
-                    self.parts[n].live = false;
-                    self.plan.set(at, Cut::Text(text));
+                if let Some(stage) = self.next_stage(&self.parts[n]) {
+                    self.rewrite(n, stage);
                 }
                 rewritten += self.parts[n].chars;
             }
@@ -260,9 +333,4 @@ impl Run for SteadyRun<'_> {
         self.request += 1;
         Pruned { round: best.is_some(), ..self.plan.render(self.session, upto) }
     }
-}
-
-/// Roles are part of the message; kept for callers that print.
-pub fn is_assistant(session: &Session, m: usize) -> bool {
-    session.messages[m].role == Role::Assistant
 }
