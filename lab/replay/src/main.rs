@@ -4,6 +4,7 @@ mod peers;
 mod features;
 mod plan;
 mod relevance;
+mod repeats;
 mod steady;
 mod study;
 
@@ -15,7 +16,7 @@ fn row(name: &str, sessions: &[Session], policy: &dyn Policy) {
     let start = std::time::Instant::now();
     let t = replay(sessions, policy, 0, &|_, _| {});
     println!(
-        "{name:58} {:.3} {:.2}  {:.3} {:.3}  tok {:.3} read {:.3} rounds {:.1}  {:.2}s",
+        "{name:58} {:.3} {:.4}  {:.3} {:.3}  tok {:.3} read {:.3} rounds {:.1}  {:.2}s",
         t.bill(), t.worst(), t.ids(), t.lines(), t.tokens(), t.cache_read_share(), t.rounds_per_session(), start.elapsed().as_secs_f64()
     );
 }
@@ -28,26 +29,23 @@ fn main() {
     };
     let s = &loaded.sessions;
     println!("{} sessions, {} unreadable, {} requests", s.len(), loaded.unreadable.len(), s.iter().map(|s| s.boundaries().count()).sum::<usize>());
-    if std::env::args().nth(2).as_deref() == Some("study") { study::line_sources(s); features::reads(s); return; }
+    if std::env::args().nth(2).as_deref() == Some("study") { study::sources(s, false); study::sources(s, true); features::reads(s); return; }
     if std::env::args().nth(2).as_deref() == Some("rank") { features::unedited(s); return; }
     if std::env::args().nth(2).as_deref() == Some("try") {
         let inf = 1e9;
-        let off = steady::Steady { arrival_max_chars: 1_000_000_000, age_command: inf, age_search: inf, age_edit: inf, age_task: inf, age_other: inf, touch_edited: inf, touch_unedited: inf, touch_superseded: inf, focus_read_age: inf, focus_other_age: inf, debt: 0.005, ..Default::default() };
-        row("arrival only", s, &steady::Steady { arrival_max_chars: 4000, ..off.clone() });
-        row("superseded only", s, &steady::Steady { touch_superseded: 1.0, ..off.clone() });
-        for a in [1.0, 4.0] {
-            row(&format!("command {a}"), s, &steady::Steady { age_command: a, ..off.clone() });
-            row(&format!("search {a}"), s, &steady::Steady { age_search: a, ..off.clone() });
-            row(&format!("edit {a}"), s, &steady::Steady { age_edit: a, ..off.clone() });
-            row(&format!("other {a}"), s, &steady::Steady { age_other: a, age_task: a, ..off.clone() });
-            row(&format!("touch edited {a}"), s, &steady::Steady { touch_edited: a*2., ..off.clone() });
-            row(&format!("touch unedited {a}"), s, &steady::Steady { touch_unedited: a*5., ..off.clone() });
-        }
-        for share in [0.2, 0.4, 0.6] {
-            for age in [1.0, 3.0] {
-                row(&format!("focus read {age} {share}"), s, &steady::Steady { focus_read_age: age, focus_read_share: share, ..off.clone() });
-                row(&format!("focus other {age} {share}"), s, &steady::Steady { focus_other_age: age, focus_other_share: share, ..off.clone() });
-            }
+        let base = steady::Steady { focus_read_age: inf, focus_other_age: inf, debt: 0.005, age_command: 1.0, age_search: 2.0, age_edit: 12.0, age_other: 12.0, age_task: 30.0, touch_edited: 6.0, touch_past_turn: 6.0, touch_unedited: 20.0, touch_named: 60.0, ..Default::default() };
+        use steady::Steady as S;
+        let none = S { arrival_max_chars: 1_000_000_000, age_command: inf, age_search: inf, age_edit: inf, age_task: inf, age_other: inf, touch_edited: inf, touch_unedited: inf, touch_past_turn: inf, touch_named: inf, touch_superseded: inf, ..base.clone() };
+        row("repeats only 2 80", s, &S { repeat_lines: 2, repeat_chars: 80, ..none.clone() });
+        row("repeats only 4 160", s, &none);
+        row("repeats only 8 300", s, &S { repeat_lines: 8, repeat_chars: 300, ..none.clone() });
+        row("base", s, &base);
+        row("base 2 80", s, &S { repeat_lines: 2, repeat_chars: 80, ..base.clone() });
+        row("no repeats", s, &S { repeat_lines: 0, ..base.clone() });
+        row("arrival all", s, &S { arrival_all: true, ..base.clone() });
+        row("no arrival", s, &S { arrival_max_chars: 1_000_000_000, ..base.clone() });
+        for debt in [0.0, 0.003, 0.01, 0.05, 1.0] {
+            row(&format!("debt {debt}"), s, &S { debt, ..base.clone() });
         }
         return;
     }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use secateur_replay::{PartKind, Policy, Pruned, Run, Session, ToolCall};
+use secateur_replay::{PartKind, Policy, Pruned, Role, Run, Session, ToolCall};
 use serde_json::Value;
 
 use crate::plan::{Cut, Place, Plan};
 use crate::relevance::Focus;
+use crate::repeats::{Shown, plain_in_json, without};
 
 /// The options; see `notes` for what each brings.
 #[derive(Debug, Clone)]
@@ -28,6 +29,23 @@ pub struct Steady {
     pub touch_edited: f64,
     pub touch_unedited: f64,
     pub touch_superseded: f64,
+    /// Unedited files after a later user turn; those that the user named.
+    pub touch_past_turn: f64,
+    pub touch_named: f64,
+    /// Factor on ages of other results after a later user turn.
+    pub past_turn_factor: f64,
+    /// What stays of a cleared result other than a read: first and last characters.
+    pub stub_head: usize,
+    pub stub_tail: usize,
+    /// Most characters of an outline that stays of a cleared read; 0: none.
+    pub outline_chars: usize,
+    /// Arrival trims by relevance instead of head and tail.
+    pub arrival_focus: bool,
+    /// Runs of at least so many lines and characters that a result repeats are left out; 0: off.
+    pub repeat_lines: usize,
+    pub repeat_chars: usize,
+    /// Results of these kinds are trimmed on arrival: task and others too.
+    pub arrival_all: bool,
     /// A scale on all of the ages: one knob from careful to bold.
     pub patience: f64,
     /// Further requests that a round may count on.
@@ -65,6 +83,16 @@ impl Default for Steady {
             touch_edited: 6.0,
             touch_unedited: 30.0,
             touch_superseded: 1.0,
+            touch_past_turn: 6.0,
+            touch_named: 60.0,
+            past_turn_factor: 1.0,
+            stub_head: 0,
+            stub_tail: 0,
+            outline_chars: 0,
+            arrival_focus: false,
+            repeat_lines: 4,
+            repeat_chars: 160,
+            arrival_all: false,
             patience: 1.0,
             horizon: 20.0,
             debt: 0.0,
@@ -95,6 +123,10 @@ impl Policy for Steady {
             saved: 0.0,
             cost: 0.0,
             focus: Focus::default(),
+            turn: 0,
+            user_text: String::new(),
+            shown: Shown::default(),
+            shown_items: Vec::new(),
         })
     }
 }
@@ -127,10 +159,13 @@ struct Item {
     class: Class,
     chars: f64,
     born: usize,
+    turn: usize,
     path: Option<String>,
     lines: (u64, u64),
     superseded: Option<usize>,
     stage: Stage,
+    shown: Option<usize>,
+    cited: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
@@ -144,6 +179,8 @@ enum Stage {
 struct File {
     touched: usize,
     edited: Option<usize>,
+    turn: usize,
+    named: bool,
 }
 
 struct SteadyRun<'s> {
@@ -160,6 +197,10 @@ struct SteadyRun<'s> {
     saved: f64,
     cost: f64,
     focus: Focus,
+    turn: usize,
+    user_text: String,
+    shown: Shown,
+    shown_items: Vec<usize>,
 }
 
 fn note_cleared(item_chars: usize) -> Arc<str> {
@@ -168,6 +209,16 @@ fn note_cleared(item_chars: usize) -> Arc<str> {
 
 impl SteadyRun<'_> {
     fn arrive(&mut self, m: usize) {
+        let message = &self.session.messages[m];
+        if message.role == Role::User && message.parts.iter().all(|p| p.kind != PartKind::ToolResult) {
+            self.turn += 1;
+            for part in message.parts.iter().filter(|p| p.kind == PartKind::Text) {
+                self.user_text.push_str(&part.text);
+                for (path, file) in &mut self.files {
+                    file.named = file.named || part.text.contains(path.rsplit('/').next().unwrap_or(path));
+                }
+            }
+        }
         for p in 0..self.session.messages[m].parts.len() {
             let part = &self.session.messages[m].parts[p];
             if part.kind == PartKind::ToolResult {
@@ -180,11 +231,14 @@ impl SteadyRun<'_> {
             }
             let n = part.text.chars().count();
             self.full_chars += n as f64;
-            let mut item = Item { at: (m, p), class: Class::Kept, chars: n as f64, born: self.request, path: None, lines: (0, 0), superseded: None, stage: Stage::Whole };
+            let mut item = Item { at: (m, p), class: Class::Kept, chars: n as f64, born: self.request, turn: self.turn, path: None, lines: (0, 0), superseded: None, stage: Stage::Whole, shown: None, cited: false };
             if let Some(call) = &part.call {
                 if let Some(path) = call.input.get("file_path").and_then(Value::as_str) {
                     let file = self.files.entry(path.to_owned()).or_default();
                     file.touched = self.request;
+                    file.turn = self.turn;
+                    let base = path.rsplit('/').next().unwrap_or(path);
+                    file.named = file.named || self.user_text.contains(base);
                     if part.kind == PartKind::ToolUse && matches!(call.name.as_str(), "Edit" | "Write" | "MultiEdit") {
                         file.edited = Some(self.request);
                     }
@@ -204,12 +258,50 @@ impl SteadyRun<'_> {
                             }
                         }
                     }
-                } else if item.class != Class::Kept && n > self.o.arrival_max_chars {
+                }
+                let trim = match item.class {
+                    Class::Command | Class::Search => true,
+                    Class::Kept | Class::Read => false,
+                    _ => self.o.arrival_all,
+                } && n > self.o.arrival_max_chars;
+                if self.o.repeat_lines > 0 && item.class != Class::Kept && !trim {
+                    let lines: Vec<&str> = part.text.lines().collect();
+                    let repeats = self.shown.repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
+                    if !repeats.is_empty() {
+                        let text = without(&lines, &repeats);
+                        item.chars = text.chars().count() as f64;
+                        self.plan.set(item.at, Cut::Text(text.into()));
+                        for r in &repeats {
+                            let source = self.shown_items[r.source];
+                            if source < self.parts.len() {
+                                let source = &mut self.parts[source];
+                                source.born = self.request;
+                                source.turn = self.turn;
+                                source.cited = true;
+                                if let Some(file) = source.path.as_ref().and_then(|p| self.files.get_mut(p)) {
+                                    file.touched = self.request;
+                                    file.turn = self.turn;
+                                }
+                            }
+                        }
+                    }
+                    item.shown = Some(self.shown.add(&lines, &repeats, |_| true));
+                    self.shown_items.push(self.parts.len());
+                }
+                if trim {
                     let head: String = part.text.chars().take(self.o.arrival_head).collect();
                     let tail: String = part.text.chars().skip(n - self.o.arrival_tail).collect();
-                    let text = format!("{head}\n[... {} characters left out ...]\n{tail}", n - self.o.arrival_head - self.o.arrival_tail);
+                    let text = if self.o.arrival_focus { self.focus.digest(&part.text, self.o.arrival_head + self.o.arrival_tail, 2, self.request, 20.0) } else { format!("{head}\n[... {} characters left out ...]\n{tail}", n - self.o.arrival_head - self.o.arrival_tail) };
                     item.chars = text.chars().count() as f64;
                     self.plan.set(item.at, Cut::Text(text.into()));
+                }
+            }
+            if part.kind == PartKind::ToolUse && self.o.repeat_lines > 0 {
+                for key in ["new_string", "content"] {
+                    if let Some(text) = part.call.as_ref().and_then(|c| c.input.get(key)).and_then(Value::as_str) {
+                        self.shown.add(&text.lines().collect::<Vec<_>>(), &[], plain_in_json);
+                        self.shown_items.push(self.parts.len());
+                    }
                 }
             }
             self.parts.push(item);
@@ -224,21 +316,27 @@ impl SteadyRun<'_> {
         let o = self.o;
         let k = o.patience;
         let age = (self.request - item.born) as f64;
+        let past = if item.turn < self.turn { o.past_turn_factor } else { 1.0 };
         let (since, clear_after, focus_after) = match item.class {
             Class::Read => {
                 let file = item.path.as_ref().and_then(|p| self.files.get(p));
                 let touch = file.map_or(age, |f| (self.request - f.touched) as f64);
-                if item.superseded.is_some_and(|at| (self.request - at) as f64 >= o.touch_superseded) {
+                if !item.cited && item.superseded.is_some_and(|at| (self.request - at) as f64 >= o.touch_superseded) {
                     return Some(Stage::Cleared);
                 }
-                let limit = if file.is_some_and(|f| f.edited.is_some()) { o.touch_edited } else { o.touch_unedited };
+                let limit = match file {
+                    Some(f) if f.edited.is_some() => o.touch_edited,
+                    Some(f) if f.turn < self.turn => o.touch_past_turn,
+                    Some(f) if f.named => o.touch_named,
+                    _ => o.touch_unedited,
+                };
                 (touch.min(age), limit * k, o.focus_read_age)
             }
-            Class::Command => (age, o.age_command * k, o.focus_other_age),
-            Class::Search => (age, o.age_search * k, o.focus_other_age),
-            Class::Edit => (age, o.age_edit * k, o.focus_other_age),
-            Class::Task => (age, o.age_task * k, o.focus_other_age),
-            Class::Other => (age, o.age_other * k, o.focus_other_age),
+            Class::Command => (age, o.age_command * k * past, o.focus_other_age),
+            Class::Search => (age, o.age_search * k * past, o.focus_other_age),
+            Class::Edit => (age, o.age_edit * k * past, o.focus_other_age),
+            Class::Task => (age, o.age_task * k * past, o.focus_other_age),
+            Class::Other => (age, o.age_other * k * past, o.focus_other_age),
             Class::Kept => return None,
         };
         if since >= clear_after {
@@ -252,7 +350,8 @@ impl SteadyRun<'_> {
         match stage {
             Stage::Whole => item.chars,
             Stage::Focused => item.chars * self.share(item.class),
-            Stage::Cleared => 75.0,
+            Stage::Cleared if item.class == Class::Read => 75.0 + self.o.outline_chars.min(item.chars as usize / 12) as f64,
+            Stage::Cleared => 75.0 + (self.o.stub_head + self.o.stub_tail) as f64,
         }
     }
 
@@ -273,9 +372,22 @@ impl SteadyRun<'_> {
                 let budget = (item.chars * self.share(item.class)) as usize;
                 self.focus.digest(&now, budget, self.o.focus_reach, self.request, self.o.focus_half_life).into()
             }
+            _ if item.class == Class::Read && self.o.outline_chars > 0 => {
+                let outline = outline(whole, self.o.outline_chars);
+                format!("{outline}{}", note_cleared(whole.chars().count())).into()
+            }
+            _ if item.class != Class::Read && self.o.stub_head + self.o.stub_tail > 0 => {
+                let n = whole.chars().count();
+                let head: String = whole.chars().take(self.o.stub_head).collect();
+                let tail: String = whole.chars().skip(n - self.o.stub_tail.min(n)).collect();
+                format!("{head}\n{}\n{tail}", note_cleared(n)).into()
+            }
             _ => note_cleared(whole.chars().count()),
         };
         let item = &mut self.parts[n];
+        if let Some(number) = item.shown {
+            self.shown.forget(number);
+        }
         item.stage = stage;
         let chars = text.chars().count() as f64;
         if chars < item.chars {
@@ -333,4 +445,27 @@ impl Run for SteadyRun<'_> {
         self.request += 1;
         Pruned { round: best.is_some(), ..self.plan.render(self.session, upto) }
     }
+}
+
+/// The lines of a numbered listing that open a block: less indented than the next line.
+fn outline(text: &str, max_chars: usize) -> String {
+    let code = |line: &str| line.split_once('\u{2192}').map_or_else(|| line.to_owned(), |(_, code)| code.to_owned());
+    let indent = |code: &str| code.len() - code.trim_start().len();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = String::new();
+    let mut used = 0;
+    for pair in lines.windows(2) {
+        let (a, b) = (code(pair[0]), code(pair[1]));
+        let opens = indent(&a) == 0 && !b.trim().is_empty() && indent(&b) > 0 && a.starts_with(|c: char| c.is_ascii_alphabetic());
+        if opens && a.len() >= 8 {
+            let n = pair[0].chars().count() + 1;
+            if used + n > max_chars {
+                break;
+            }
+            used += n;
+            out.push_str(pair[0]);
+            out.push('\n');
+        }
+    }
+    out
 }

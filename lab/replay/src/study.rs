@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aho_corasick::AhoCorasick;
-use secateur_replay::{PartKind, Session, targets::lines_of};
+use secateur_replay::{PartKind, Session, targets::{identifiers_of, lines_of}};
 
 use crate::plan::places;
 
@@ -24,7 +24,7 @@ fn class(session: &Session, at: (usize, usize)) -> &'static str {
 }
 
 /// Lines whose only sources are results, by class and age (in requests) of the newest source.
-pub fn line_sources(sessions: &[Session]) {
+pub fn sources(sessions: &[Session], ids: bool) {
     let mut table: BTreeMap<(&str, usize), usize> = BTreeMap::new();
     let (mut total, mut safe) = (0usize, 0usize);
     for session in sessions {
@@ -33,7 +33,7 @@ pub fn line_sources(sessions: &[Session]) {
         let wanted: Vec<Vec<usize>> = bounds
             .iter()
             .map(|&b| {
-                lines_of(&session.messages[b]).into_iter().map(|l| { let n = numbers.len(); *numbers.entry(l).or_insert(n) }).collect()
+                if ids { identifiers_of(&session.messages[b]) } else { lines_of(&session.messages[b]) }.into_iter().map(|l| { let n = numbers.len(); *numbers.entry(l).or_insert(n) }).collect()
             })
             .collect();
         let mut patterns = vec![String::new(); numbers.len()];
@@ -72,7 +72,7 @@ pub fn line_sources(sessions: &[Session]) {
             }
         }
     }
-    println!("lines {total}, safe in kept parts {:.3}", safe as f64 / total as f64);
+    println!("total {total}, safe in kept parts {:.3}", safe as f64 / total as f64);
     let mut last = "";
     for ((c, bucket), n) in &table {
         if *c != last {
