@@ -27,7 +27,8 @@ pub(crate) struct Version {
     pub(crate) hits: Box<[u32]>,
 }
 
-/// The targets of a session, and the versions seen so far.
+/// The targets of a session, and the versions seen so far. It serves one policy after another: versions
+/// that a policy made stay known to the next.
 pub(crate) struct Index {
     automaton: Option<AhoCorasick>,
     pub(crate) target_count: usize,

@@ -161,9 +161,13 @@ fn ratio(part: f64, whole: f64) -> f64 {
 /// A request as version numbers; messages are told apart by their role.
 type Sequence = Vec<(Role, u32)>;
 
-/// Replays one session.
-pub fn replay_session(session: &Session, policy: &dyn Policy) -> SessionScore {
+/// Replays one session under several policies; the session is searched once for all of them.
+pub fn replay_session(session: &Session, policies: &[&dyn Policy]) -> Vec<SessionScore> {
     let mut index = Index::of(session);
+    policies.iter().map(|policy| replay_one(session, &mut index, *policy)).collect()
+}
+
+fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> SessionScore {
     let mut run = policy.start(session);
     let mut score = SessionScore::default();
     let (mut meter, mut full_meter) = (Meter::default(), Meter::default());

@@ -63,7 +63,7 @@ pub fn reads(sessions: &[Session]) {
     let total_lines: f64 = 21458.0;
     let mut total_cost = 0.0;
     for s in sessions {
-        total_cost += secateur_replay::replay_session(s, &|s: &Session, u: usize| secateur_replay::Pruned::whole(s, u)).full_cost;
+        total_cost += secateur_replay::replay_session(s, &[&|s: &Session, u: usize| secateur_replay::Pruned::whole(s, u)])[0].full_cost;
     }
     for session in sessions {
         let bounds: Vec<usize> = session.boundaries().collect();
@@ -169,7 +169,7 @@ pub fn unedited(sessions: &[Session]) {
     let mut tables: BTreeMap<(&str, String), (f64, f64)> = BTreeMap::new();
     let mut total_cost = 0.0;
     for s in sessions {
-        total_cost += secateur_replay::replay_session(s, &|s: &Session, u: usize| secateur_replay::Pruned::whole(s, u)).full_cost;
+        total_cost += secateur_replay::replay_session(s, &[&|s: &Session, u: usize| secateur_replay::Pruned::whole(s, u)])[0].full_cost;
     }
     for session in sessions {
         let bounds: Vec<usize> = session.boundaries().collect();

@@ -1,11 +1,13 @@
 //! Replay benchmark on real sessions: the peers' table, then the search for `steady`.
 
 mod peers;
+mod compact;
 mod features;
 mod plan;
 mod relevance;
 mod repeats;
 mod steady;
+mod search;
 mod study;
 
 use std::path::PathBuf;
@@ -14,7 +16,7 @@ use secateur_replay::{Policy, Pruned, Session, read_path, replay};
 
 fn row(name: &str, sessions: &[Session], policy: &dyn Policy) {
     let start = std::time::Instant::now();
-    let t = replay(sessions, policy, 0, &|_, _| {});
+    let t = replay(sessions, &[policy], 0, &|_, _| {}).swap_remove(0);
     println!(
         "{name:58} {:.3} {:.4}  {:.3} {:.3}  tok {:.3} read {:.3} rounds {:.1}  {:.2}s",
         t.bill(), t.worst(), t.ids(), t.lines(), t.tokens(), t.cache_read_share(), t.rounds_per_session(), start.elapsed().as_secs_f64()
@@ -30,23 +32,22 @@ fn main() {
     let s = &loaded.sessions;
     println!("{} sessions, {} unreadable, {} requests", s.len(), loaded.unreadable.len(), s.iter().map(|s| s.boundaries().count()).sum::<usize>());
     if std::env::args().nth(2).as_deref() == Some("study") { study::sources(s, false); study::sources(s, true); features::reads(s); return; }
+    if std::env::args().nth(2).as_deref() == Some("search") {
+        let want: Vec<f64> = std::env::args().skip(3).filter_map(|a| a.parse().ok()).collect();
+        let goal = search::Goal { ids: want.first().copied().unwrap_or(0.99), lines: want.get(1).copied().unwrap_or(0.98) };
+        search::descend(s, &goal, steady::Steady::default());
+        return;
+    }
     if std::env::args().nth(2).as_deref() == Some("rank") { features::unedited(s); return; }
     if std::env::args().nth(2).as_deref() == Some("try") {
-        let inf = 1e9;
-        let base = steady::Steady { focus_read_age: inf, focus_other_age: inf, debt: 0.005, age_command: 1.0, age_search: 2.0, age_edit: 12.0, age_other: 12.0, age_task: 30.0, touch_edited: 6.0, touch_past_turn: 6.0, touch_unedited: 20.0, touch_named: 60.0, ..Default::default() };
         use steady::Steady as S;
+        let inf = 1e9;
+        let base = S::default();
         let none = S { arrival_max_chars: 1_000_000_000, age_command: inf, age_search: inf, age_edit: inf, age_task: inf, age_other: inf, touch_edited: inf, touch_unedited: inf, touch_past_turn: inf, touch_named: inf, touch_superseded: inf, ..base.clone() };
-        row("repeats only 2 80", s, &S { repeat_lines: 2, repeat_chars: 80, ..none.clone() });
-        row("repeats only 4 160", s, &none);
-        row("repeats only 8 300", s, &S { repeat_lines: 8, repeat_chars: 300, ..none.clone() });
+        row("lossless", s, &none);
+        row("compact only", s, &S { repeat_lines: 0, ..none.clone() });
+        row("lossless 2 80", s, &S { repeat_lines: 2, repeat_chars: 80, ..none.clone() });
         row("base", s, &base);
-        row("base 2 80", s, &S { repeat_lines: 2, repeat_chars: 80, ..base.clone() });
-        row("no repeats", s, &S { repeat_lines: 0, ..base.clone() });
-        row("arrival all", s, &S { arrival_all: true, ..base.clone() });
-        row("no arrival", s, &S { arrival_max_chars: 1_000_000_000, ..base.clone() });
-        for debt in [0.0, 0.003, 0.01, 0.05, 1.0] {
-            row(&format!("debt {debt}"), s, &S { debt, ..base.clone() });
-        }
         return;
     }
     row("no pruning 1.000 1.00 1.000 1.000", s, &|s: &Session, u: usize| Pruned::whole(s, u));

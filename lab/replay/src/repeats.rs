@@ -28,12 +28,14 @@ pub struct Repeat {
 
 const SPOTS_PER_LINE: usize = 6;
 
-/// The line without the number of a listing; its indentation counts.
+/// The line without the number of a listing or of a search hit; its indentation counts.
 fn content(line: &str) -> &str {
     let trimmed = line.trim_start();
     let rest = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
-    if rest.len() < trimmed.len() && rest.starts_with('\u{2192}') {
-        return rest['\u{2192}'.len_utf8()..].trim_end();
+    if rest.len() < trimmed.len()
+        && let Some(code) = rest.strip_prefix(['\u{2192}', '\t', ':', '-'])
+    {
+        return code.trim_end();
     }
     line.trim_end()
 }

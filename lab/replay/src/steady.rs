@@ -6,6 +6,7 @@ use std::sync::Arc;
 use secateur_replay::{PartKind, Policy, Pruned, Role, Run, Session, ToolCall};
 use serde_json::Value;
 
+use crate::compact::{group_hits, unpad};
 use crate::plan::{Cut, Place, Plan};
 use crate::relevance::Focus;
 use crate::repeats::{Shown, plain_in_json, without};
@@ -46,6 +47,11 @@ pub struct Steady {
     pub repeat_chars: usize,
     /// Results of these kinds are trimmed on arrival: task and others too.
     pub arrival_all: bool,
+    /// Share of a cleared result that stays: the lines that the conversation is about.
+    pub clear_share_read: f64,
+    pub clear_share_other: f64,
+    /// Listings lose their padding, search hits are grouped by file.
+    pub compact: bool,
     /// A scale on all of the ages: one knob from careful to bold.
     pub patience: f64,
     /// Further requests that a round may count on.
@@ -75,36 +81,45 @@ impl Default for Steady {
             arrival_head: 1500,
             arrival_tail: 1500,
             min_chars: 400,
-            age_command: 4.0,
-            age_search: 6.0,
+            age_command: 6.0,
+            age_search: 4.0,
             age_edit: 12.0,
-            age_task: 30.0,
-            age_other: 8.0,
+            age_task: 1e9,
+            age_other: 1e9,
             touch_edited: 6.0,
-            touch_unedited: 30.0,
+            touch_unedited: 20.0,
             touch_superseded: 1.0,
-            touch_past_turn: 6.0,
-            touch_named: 60.0,
-            past_turn_factor: 1.0,
+            touch_past_turn: 10.0,
+            touch_named: 100.0,
+            past_turn_factor: 0.25,
             stub_head: 0,
             stub_tail: 0,
             outline_chars: 0,
             arrival_focus: false,
-            repeat_lines: 4,
-            repeat_chars: 160,
+            repeat_lines: 3,
+            repeat_chars: 120,
             arrival_all: false,
+            clear_share_read: 0.0,
+            clear_share_other: 0.0,
+            compact: true,
             patience: 1.0,
-            horizon: 20.0,
+            horizon: 15.0,
             debt: 0.0,
-            focus_read_age: 1.0,
+            focus_read_age: 1e9,
             focus_read_share: 0.4,
-            focus_other_age: 1.0,
+            focus_other_age: 1e9,
             focus_other_share: 0.4,
             focus_min_chars: 2000,
             focus_reach: 6,
             focus_half_life: 20.0,
-            min_round_tokens: 500.0,
+            min_round_tokens: 200.0,
         }
+    }
+}
+
+impl Steady {
+    fn uses_focus(&self) -> bool {
+        self.arrival_focus || self.clear_share_read > 0.0 || self.clear_share_other > 0.0 || self.focus_read_age < 1e6 || self.focus_other_age < 1e6
     }
 }
 
@@ -221,7 +236,8 @@ impl SteadyRun<'_> {
         }
         for p in 0..self.session.messages[m].parts.len() {
             let part = &self.session.messages[m].parts[p];
-            if part.kind == PartKind::ToolResult {
+            if !self.o.uses_focus() {
+            } else if part.kind == PartKind::ToolResult {
                 self.focus.observe(&part.text);
             } else {
                 self.focus.mention(&part.text, self.request);
@@ -259,18 +275,32 @@ impl SteadyRun<'_> {
                         }
                     }
                 }
+                let mut text = Arc::clone(&part.text);
+                if self.o.compact {
+                    let shorter = match item.class {
+                        Class::Search => group_hits(&text),
+                        Class::Read | Class::Edit => unpad(&text),
+                        _ => None,
+                    };
+                    if let Some(shorter) = shorter {
+                        text = shorter.into();
+                        item.chars = text.chars().count() as f64;
+                        self.plan.set(item.at, Cut::Text(Arc::clone(&text)));
+                    }
+                }
+                let n = item.chars as usize;
                 let trim = match item.class {
                     Class::Command | Class::Search => true,
                     Class::Kept | Class::Read => false,
                     _ => self.o.arrival_all,
                 } && n > self.o.arrival_max_chars;
                 if self.o.repeat_lines > 0 && item.class != Class::Kept && !trim {
-                    let lines: Vec<&str> = part.text.lines().collect();
+                    let lines: Vec<&str> = text.lines().collect();
                     let repeats = self.shown.repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
                     if !repeats.is_empty() {
-                        let text = without(&lines, &repeats);
-                        item.chars = text.chars().count() as f64;
-                        self.plan.set(item.at, Cut::Text(text.into()));
+                        let left = without(&lines, &repeats);
+                        item.chars = left.chars().count() as f64;
+                        self.plan.set(item.at, Cut::Text(left.into()));
                         for r in &repeats {
                             let source = self.shown_items[r.source];
                             if source < self.parts.len() {
@@ -289,9 +319,9 @@ impl SteadyRun<'_> {
                     self.shown_items.push(self.parts.len());
                 }
                 if trim {
-                    let head: String = part.text.chars().take(self.o.arrival_head).collect();
-                    let tail: String = part.text.chars().skip(n - self.o.arrival_tail).collect();
-                    let text = if self.o.arrival_focus { self.focus.digest(&part.text, self.o.arrival_head + self.o.arrival_tail, 2, self.request, 20.0) } else { format!("{head}\n[... {} characters left out ...]\n{tail}", n - self.o.arrival_head - self.o.arrival_tail) };
+                    let head: String = text.chars().take(self.o.arrival_head).collect();
+                    let tail: String = text.chars().skip(n - self.o.arrival_tail).collect();
+                    let text = if self.o.arrival_focus { self.focus.digest(&text, self.o.arrival_head + self.o.arrival_tail, 2, self.request, 20.0) } else { format!("{head}\n[... {} characters left out ...]\n{tail}", n - self.o.arrival_head - self.o.arrival_tail) };
                     item.chars = text.chars().count() as f64;
                     self.plan.set(item.at, Cut::Text(text.into()));
                 }
@@ -350,9 +380,14 @@ impl SteadyRun<'_> {
         match stage {
             Stage::Whole => item.chars,
             Stage::Focused => item.chars * self.share(item.class),
+            Stage::Cleared if self.clear_share(item.class) > 0.0 => 75.0 + item.chars * self.clear_share(item.class),
             Stage::Cleared if item.class == Class::Read => 75.0 + self.o.outline_chars.min(item.chars as usize / 12) as f64,
             Stage::Cleared => 75.0 + (self.o.stub_head + self.o.stub_tail) as f64,
         }
+    }
+
+    fn clear_share(&self, class: Class) -> f64 {
+        if class == Class::Read { self.o.clear_share_read } else { self.o.clear_share_other }
     }
 
     fn share(&self, class: Class) -> f64 {
@@ -371,6 +406,15 @@ impl SteadyRun<'_> {
                 };
                 let budget = (item.chars * self.share(item.class)) as usize;
                 self.focus.digest(&now, budget, self.o.focus_reach, self.request, self.o.focus_half_life).into()
+            }
+            _ if self.clear_share(item.class) > 0.0 => {
+                let now = match self.plan.get(at) {
+                    Cut::Text(text) => Arc::clone(text),
+                    _ => Arc::clone(whole),
+                };
+                let budget = (item.chars * self.clear_share(item.class)) as usize;
+                let digest = self.focus.digest(&now, budget, self.o.focus_reach, self.request, self.o.focus_half_life);
+                format!("{digest}{}", note_cleared(whole.chars().count())).into()
             }
             _ if item.class == Class::Read && self.o.outline_chars > 0 => {
                 let outline = outline(whole, self.o.outline_chars);

@@ -1,0 +1,61 @@
+//! The same listing in fewer characters: nothing that it says is lost.
+
+/// Removes the padding before the numbers of a numbered listing (`     12→code` becomes `12→code`). The white
+/// space behind the arrow is the code's and stays.
+pub fn unpad(text: &str) -> Option<String> {
+    let numbered = |line: &str| {
+        let rest = line.trim_start_matches(' ');
+        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        after.len() < rest.len() && after.starts_with('\u{2192}')
+    };
+    let count = text.lines().filter(|l| numbered(l)).count();
+    if count < 3 {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        out.push_str(if numbered(line) { line.trim_start_matches(' ') } else { line });
+    }
+    Some(out)
+}
+
+/// The path of a search hit (`path:12:text`, or `path-12-text` for context) and what follows it.
+fn hit(line: &str) -> Option<(&str, &str)> {
+    let mut from = 0;
+    while let Some(at) = line[from..].find([':', '-']).map(|i| i + from) {
+        let mark = line.as_bytes()[at];
+        let digits = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let end = at + 1 + digits;
+        if digits > 0 && line.as_bytes().get(end) == Some(&mark) {
+            let path = &line[..at];
+            let is_path = path.contains(['/', '.']) && !path.contains(char::is_whitespace);
+            return is_path.then(|| (path, &line[at + 1..]));
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// Writes each run of search hits in one file under that file's path.
+pub fn group_hits(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut current = "";
+    let lines: Vec<&str> = text.lines().collect();
+    for (n, line) in lines.iter().enumerate() {
+        match hit(line) {
+            Some((path, rest)) if path == current => out.push_str(rest),
+            Some((path, rest)) if lines.get(n + 1).and_then(|l| hit(l)).is_some_and(|(next, _)| next == path) => {
+                current = path;
+                out.push_str(path);
+                out.push('\n');
+                out.push_str(rest);
+            }
+            _ => {
+                current = "";
+                out.push_str(line);
+            }
+        }
+        out.push('\n');
+    }
+    (out.len() < text.len()).then_some(out)
+}
