@@ -17,7 +17,11 @@ pub struct BodyPolicy<F>(pub F);
 
 impl<F: Fn(&[u8]) -> (Vec<u8>, bool) + Sync> Policy for BodyPolicy<F> {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
-        Box::new(BodyRun { prune: &self.0, session, known: HashMap::new() })
+        Box::new(BodyRun {
+            prune: &self.0,
+            session,
+            known: HashMap::new(),
+        })
     }
 }
 
@@ -38,7 +42,10 @@ impl<F: Fn(&[u8]) -> (Vec<u8>, bool)> Run for BodyRun<'_, F> {
 }
 
 /// The messages of a body. Messages whose bytes are in `known` are not parsed again, and share their text.
-pub fn read_body(body: &[u8], known: &mut HashMap<Box<str>, PrunedMessage>) -> Option<Vec<PrunedMessage>> {
+pub fn read_body(
+    body: &[u8],
+    known: &mut HashMap<Box<str>, PrunedMessage>,
+) -> Option<Vec<PrunedMessage>> {
     let fields: HashMap<String, &RawValue> = serde_json::from_slice(body).ok()?;
     let raws: Vec<&RawValue> = serde_json::from_str(fields.get("messages")?.get()).ok()?;
     let mut messages = Vec::with_capacity(raws.len());
@@ -49,8 +56,18 @@ pub fn read_body(body: &[u8], known: &mut HashMap<Box<str>, PrunedMessage>) -> O
         }
         let value: Value = serde_json::from_str(raw.get()).ok()?;
         let message = read_message("", &value, &mut Calls::new())?;
-        let parts = message.parts.into_iter().map(|p| PrunedPart { kind: p.kind, text: Arc::clone(&p.text) }).collect();
-        let message = PrunedMessage { role: message.role, parts };
+        let parts = message
+            .parts
+            .into_iter()
+            .map(|p| PrunedPart {
+                kind: p.kind,
+                text: Arc::clone(&p.text),
+            })
+            .collect();
+        let message = PrunedMessage {
+            role: message.role,
+            parts,
+        };
         known.insert(raw.get().into(), message.clone());
         messages.push(message);
     }

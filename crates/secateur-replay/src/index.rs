@@ -51,7 +51,10 @@ impl Index {
         };
         for upto in session.boundaries() {
             let answer = &session.messages[upto];
-            let ids = identifiers_of(answer).into_iter().map(&mut number).collect();
+            let ids = identifiers_of(answer)
+                .into_iter()
+                .map(&mut number)
+                .collect();
             let lines = lines_of(answer).into_iter().map(&mut number).collect();
             wanted.insert(upto, Wanted { ids, lines });
         }
@@ -83,17 +86,29 @@ impl Index {
         let number = u32::try_from(self.versions.len()).unwrap_or(u32::MAX);
         let (chars, hits) = match kind {
             PartKind::Thinking | PartKind::Opaque => (0, Box::default()),
-            PartKind::Text | PartKind::ToolUse | PartKind::ToolResult => (text.chars().count(), self.hits(text)),
+            PartKind::Text | PartKind::ToolUse | PartKind::ToolResult => {
+                (text.chars().count(), self.hits(text))
+            }
         };
-        self.versions.push(Version { kind, text: Arc::clone(text), chars, hits });
+        self.versions.push(Version {
+            kind,
+            text: Arc::clone(text),
+            chars,
+            hits,
+        });
         self.by_pointer.insert(pointer, number);
         self.by_text.insert((Arc::clone(text), kind), number);
         number
     }
 
     fn hits(&self, text: &str) -> Box<[u32]> {
-        let Some(automaton) = &self.automaton else { return Box::default() };
-        let mut hits: Vec<u32> = automaton.find_overlapping_iter(text).map(|m| m.pattern().as_u32()).collect();
+        let Some(automaton) = &self.automaton else {
+            return Box::default();
+        };
+        let mut hits: Vec<u32> = automaton
+            .find_overlapping_iter(text)
+            .map(|m| m.pattern().as_u32())
+            .collect();
         hits.sort_unstable();
         hits.dedup();
         hits.into_boxed_slice()

@@ -23,5 +23,7 @@ pub mod targets;
 pub use body::{BodyPolicy, read_body};
 pub use read::{Loaded, ReadSessionError, Unreadable, read_bytes, read_path};
 pub use run::{Progress, replay};
-pub use score::{Policy, Pruned, PrunedMessage, PrunedPart, Run, SessionScore, Totals, replay_session};
+pub use score::{
+    Policy, Pruned, PrunedMessage, PrunedPart, Run, SessionScore, Totals, replay_session,
+};
 pub use session::{Message, Part, PartKind, Role, Session, ToolCall};

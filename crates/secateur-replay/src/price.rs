@@ -13,7 +13,10 @@ pub const CHARS_PER_TOKEN: f64 = 2.6;
 
 /// Characters to tokens.
 pub fn chars_to_tokens(chars: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "bodies are far below 2^52 characters")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "bodies are far below 2^52 characters"
+    )]
     let chars = chars as f64;
     chars / CHARS_PER_TOKEN
 }
@@ -35,8 +38,11 @@ impl Meter {
     pub fn add(&mut self, fixed_tokens: f64, shared_chars: usize, total_chars: usize) {
         let shared = chars_to_tokens(shared_chars);
         let fresh = chars_to_tokens(total_chars - shared_chars.min(total_chars));
-        let (read, written) =
-            if self.requests == 0 { (0.0, fixed_tokens + shared + fresh) } else { (fixed_tokens + shared, fresh) };
+        let (read, written) = if self.requests == 0 {
+            (0.0, fixed_tokens + shared + fresh)
+        } else {
+            (fixed_tokens + shared, fresh)
+        };
         self.cost += read * CACHE_READ + written * CACHE_WRITE;
         self.tokens += read + written;
         self.cache_read += read;

@@ -40,10 +40,20 @@ impl Pruned {
             .iter()
             .map(|m| PrunedMessage {
                 role: m.role,
-                parts: m.parts.iter().map(|p| PrunedPart { kind: p.kind, text: Arc::clone(&p.text) }).collect(),
+                parts: m
+                    .parts
+                    .iter()
+                    .map(|p| PrunedPart {
+                        kind: p.kind,
+                        text: Arc::clone(&p.text),
+                    })
+                    .collect(),
             })
             .collect();
-        Self { messages, round: false }
+        Self {
+            messages,
+            round: false,
+        }
     }
 }
 
@@ -119,7 +129,10 @@ impl Totals {
 
     /// The worst single session's bill.
     pub fn worst(&self) -> f64 {
-        self.sessions.iter().map(|s| ratio(s.cost, s.full_cost)).fold(0.0, f64::max)
+        self.sessions
+            .iter()
+            .map(|s| ratio(s.cost, s.full_cost))
+            .fold(0.0, f64::max)
     }
 
     /// Tokens sent over those sent without pruning.
@@ -144,7 +157,10 @@ impl Totals {
 
     /// Share of the lines still there.
     pub fn lines(&self) -> f64 {
-        ratio(self.sum(|s| count(s.lines_kept)), self.sum(|s| count(s.lines)))
+        ratio(
+            self.sum(|s| count(s.lines_kept)),
+            self.sum(|s| count(s.lines)),
+        )
     }
 }
 
@@ -164,7 +180,10 @@ type Sequence = Vec<(Role, u32)>;
 /// Replays one session under several policies; the session is searched once for all of them.
 pub fn replay_session(session: &Session, policies: &[&dyn Policy]) -> Vec<SessionScore> {
     let mut index = Index::of(session);
-    policies.iter().map(|policy| replay_one(session, &mut index, *policy)).collect()
+    policies
+        .iter()
+        .map(|policy| replay_one(session, &mut index, *policy))
+        .collect()
 }
 
 fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> SessionScore {
@@ -180,7 +199,10 @@ fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> Sess
             let version = index.version(part.kind, &part.text);
             let version = &index.versions[version as usize];
             full_chars += version.chars;
-            version.hits.iter().for_each(|&t| first_seen[t as usize] = true);
+            version
+                .hits
+                .iter()
+                .for_each(|&t| first_seen[t as usize] = true);
         }
         seen = upto;
         full_meter.add(session.fixed_tokens, before, full_chars);
@@ -190,27 +212,53 @@ fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> Sess
         let next: Sequence = pruned
             .messages
             .iter()
-            .flat_map(|m| m.parts.iter().map(|p| (m.role, index.version(p.kind, &p.text))).collect::<Vec<_>>())
+            .flat_map(|m| {
+                m.parts
+                    .iter()
+                    .map(|p| (m.role, index.version(p.kind, &p.text)))
+                    .collect::<Vec<_>>()
+            })
             .collect();
         let same = sent.iter().zip(&next).take_while(|(a, b)| a == b).count();
-        let chars_of = |parts: &[(Role, u32)]| parts.iter().map(|p| index.versions[p.1 as usize].chars).sum::<usize>();
+        let chars_of = |parts: &[(Role, u32)]| {
+            parts
+                .iter()
+                .map(|p| index.versions[p.1 as usize].chars)
+                .sum::<usize>()
+        };
         let inside = match (sent.get(same), next.get(same)) {
-            (Some(a), Some(b)) if a.0 == b.0 => shared_chars(&index.versions[a.1 as usize], &index.versions[b.1 as usize]),
+            (Some(a), Some(b)) if a.0 == b.0 => {
+                shared_chars(&index.versions[a.1 as usize], &index.versions[b.1 as usize])
+            }
             _ => 0,
         };
-        meter.add(session.fixed_tokens, chars_of(&next[..same]) + inside, chars_of(&next));
+        meter.add(
+            session.fixed_tokens,
+            chars_of(&next[..same]) + inside,
+            chars_of(&next),
+        );
         for part in &sent[same..] {
-            index.versions[part.1 as usize].hits.iter().for_each(|&t| live[t as usize] -= 1);
+            index.versions[part.1 as usize]
+                .hits
+                .iter()
+                .for_each(|&t| live[t as usize] -= 1);
         }
         for part in &next[same..] {
-            index.versions[part.1 as usize].hits.iter().for_each(|&t| live[t as usize] += 1);
+            index.versions[part.1 as usize]
+                .hits
+                .iter()
+                .for_each(|&t| live[t as usize] += 1);
         }
         sent = next;
 
         score.requests += 1;
         if let Some(wanted) = index.wanted.get(&upto) {
             let held = |list: &[u32]| list.iter().filter(|&&t| first_seen[t as usize]).count();
-            let kept = |list: &[u32]| list.iter().filter(|&&t| first_seen[t as usize] && live[t as usize] > 0).count();
+            let kept = |list: &[u32]| {
+                list.iter()
+                    .filter(|&&t| first_seen[t as usize] && live[t as usize] > 0)
+                    .count()
+            };
             score.ids += held(&wanted.ids);
             score.ids_kept += kept(&wanted.ids);
             score.lines += held(&wanted.lines);
@@ -230,5 +278,9 @@ fn shared_chars(a: &Version, b: &Version) -> usize {
     if a.kind != b.kind {
         return 0;
     }
-    a.text.chars().zip(b.text.chars()).take_while(|(x, y)| x == y).count()
+    a.text
+        .chars()
+        .zip(b.text.chars())
+        .take_while(|(x, y)| x == y)
+        .count()
 }

@@ -82,8 +82,9 @@ impl Session {
     /// Lengths of the message lists at which a model was called: `messages[..upto]` was sent and
     /// `messages[upto]` is the answer.
     pub fn boundaries(&self) -> impl Iterator<Item = usize> + '_ {
-        (1..self.messages.len())
-            .filter(|&i| self.messages[i].role == Role::Assistant && self.messages[i - 1].role != Role::Assistant)
+        (1..self.messages.len()).filter(|&i| {
+            self.messages[i].role == Role::Assistant && self.messages[i - 1].role != Role::Assistant
+        })
     }
 
     /// The request body that the client would have sent at the boundary `upto`, with every message

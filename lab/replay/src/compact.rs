@@ -14,7 +14,11 @@ pub fn unpad(text: &str) -> Option<String> {
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        out.push_str(if numbered(line) { line.trim_start_matches(' ') } else { line });
+        out.push_str(if numbered(line) {
+            line.trim_start_matches(' ')
+        } else {
+            line
+        });
     }
     Some(out)
 }
@@ -24,7 +28,10 @@ fn hit(line: &str) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(at) = line[from..].find([':', '-']).map(|i| i + from) {
         let mark = line.as_bytes()[at];
-        let digits = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let digits = line[at + 1..]
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .count();
         let end = at + 1 + digits;
         if digits > 0 && line.as_bytes().get(end) == Some(&mark) {
             let path = &line[..at];
@@ -44,7 +51,12 @@ pub fn group_hits(text: &str) -> Option<String> {
     for (n, line) in lines.iter().enumerate() {
         match hit(line) {
             Some((path, rest)) if path == current => out.push_str(rest),
-            Some((path, rest)) if lines.get(n + 1).and_then(|l| hit(l)).is_some_and(|(next, _)| next == path) => {
+            Some((path, rest))
+                if lines
+                    .get(n + 1)
+                    .and_then(|l| hit(l))
+                    .is_some_and(|(next, _)| next == path) =>
+            {
                 current = path;
                 out.push_str(path);
                 out.push('\n');

@@ -35,7 +35,10 @@ pub fn mask_all_but_last(keep: usize) -> impl Fn(&Session, usize) -> Pruned + Sy
 /// Every result becomes a placeholder once the assistant has answered it.
 pub fn floor(session: &Session, upto: usize) -> Pruned {
     let mut plan = Plan::keep_all(session);
-    for at in results(session, upto).into_iter().filter(|at| at.0 + 1 < upto) {
+    for at in results(session, upto)
+        .into_iter()
+        .filter(|at| at.0 + 1 < upto)
+    {
         if chars(&session.messages[at.0].parts[at.1].text) > chars(CLEARED) {
             plan.set(at, placeholder());
         }
@@ -49,7 +52,8 @@ pub fn sliding_window(max: usize, mode: u8) -> impl Fn(&Session, usize) -> Prune
         let mut start = upto.saturating_sub(max);
         loop {
             let first = &session.messages[start];
-            let user_text = first.role == Role::User && first.parts.iter().all(|p| p.kind != PartKind::ToolResult);
+            let user_text = first.role == Role::User
+                && first.parts.iter().all(|p| p.kind != PartKind::ToolResult);
             let result = first.parts.iter().any(|p| p.kind == PartKind::ToolResult);
             if start == 0 || mode == 0 || (mode == 1 && !result) || (mode == 2 && user_text) {
                 break;
@@ -65,11 +69,18 @@ pub fn sliding_window(max: usize, mode: u8) -> impl Fn(&Session, usize) -> Prune
 /// Keeps the head, the last 8 turns and every turn that calls or answers a tool.
 pub fn tessera_m7(session: &Session, upto: usize) -> Pruned {
     let pruned = Pruned::whole(session, upto);
-    let body_chars: usize = places(session, upto).map(|(m, p)| chars(&session.messages[m].parts[p].text)).sum();
+    let body_chars: usize = places(session, upto)
+        .map(|(m, p)| chars(&session.messages[m].parts[p].text))
+        .sum();
     if upto <= 12 && body_chars <= 32768 {
         return pruned;
     }
-    let tools = |m: usize| session.messages[m].parts.iter().any(|p| matches!(p.kind, PartKind::ToolUse | PartKind::ToolResult));
+    let tools = |m: usize| {
+        session.messages[m]
+            .parts
+            .iter()
+            .any(|p| matches!(p.kind, PartKind::ToolUse | PartKind::ToolResult))
+    };
     let messages = pruned
         .messages
         .into_iter()
@@ -77,7 +88,10 @@ pub fn tessera_m7(session: &Session, upto: usize) -> Pruned {
         .filter(|(m, _)| *m == 0 || m + 8 >= upto || tools(*m))
         .map(|(_, message)| message)
         .collect();
-    Pruned { messages, round: false }
+    Pruned {
+        messages,
+        round: false,
+    }
 }
 
 /// Protects the two newest user turns and the newest 40 k tokens of results before them; clears the rest if
@@ -88,7 +102,11 @@ pub struct Opencode {
 
 impl Policy for Opencode {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
-        Box::new(OpencodeRun { session, plan: Plan::keep_all(session), only_at_user_turns: self.cadence_user_turns })
+        Box::new(OpencodeRun {
+            session,
+            plan: Plan::keep_all(session),
+            only_at_user_turns: self.cadence_user_turns,
+        })
     }
 }
 
@@ -99,7 +117,11 @@ struct OpencodeRun<'s> {
 }
 
 fn is_user_turn(session: &Session, m: usize) -> bool {
-    session.messages[m].role == Role::User && session.messages[m].parts.iter().any(|p| matches!(p.kind, PartKind::Text | PartKind::Opaque))
+    session.messages[m].role == Role::User
+        && session.messages[m]
+            .parts
+            .iter()
+            .any(|p| matches!(p.kind, PartKind::Text | PartKind::Opaque))
 }
 
 impl Run for OpencodeRun<'_> {
@@ -119,7 +141,11 @@ impl Run for OpencodeRun<'_> {
                     if part.kind != PartKind::ToolResult {
                         continue;
                     }
-                    if part.call.as_ref().is_some_and(|c| c.name.eq_ignore_ascii_case("skill")) {
+                    if part
+                        .call
+                        .as_ref()
+                        .is_some_and(|c| c.name.eq_ignore_ascii_case("skill"))
+                    {
                         continue;
                     }
                     if matches!(self.plan.get((m, p)), Cut::Text(_)) {
@@ -135,10 +161,15 @@ impl Run for OpencodeRun<'_> {
             }
             if freed > 20_000 {
                 round = true;
-                prune.into_iter().for_each(|at| self.plan.set(at, placeholder()));
+                prune
+                    .into_iter()
+                    .for_each(|at| self.plan.set(at, placeholder()));
             }
         }
-        Pruned { round, ..self.plan.render(session, upto) }
+        Pruned {
+            round,
+            ..self.plan.render(session, upto)
+        }
     }
 }
 
@@ -146,14 +177,27 @@ impl Run for OpencodeRun<'_> {
 pub fn openclaw(aggressive: bool) -> impl Fn(&Session, usize) -> Pruned + Sync {
     move |session, upto| {
         let mut plan = Plan::keep_all(session);
-        let assistants: Vec<usize> = (0..upto).filter(|&m| session.messages[m].role == Role::Assistant).collect();
-        let Some(&cutoff) = assistants.len().checked_sub(3).and_then(|n| assistants.get(n)) else {
+        let assistants: Vec<usize> = (0..upto)
+            .filter(|&m| session.messages[m].role == Role::Assistant)
+            .collect();
+        let Some(&cutoff) = assistants
+            .len()
+            .checked_sub(3)
+            .and_then(|n| assistants.get(n))
+        else {
             return plan.render(session, upto);
         };
-        let first_user = (0..upto).find(|&m| is_user_turn(session, m)).unwrap_or(upto);
-        let eligible: Vec<_> = results(session, upto).into_iter().filter(|at| at.0 < cutoff && at.0 > first_user).collect();
+        let first_user = (0..upto)
+            .find(|&m| is_user_turn(session, m))
+            .unwrap_or(upto);
+        let eligible: Vec<_> = results(session, upto)
+            .into_iter()
+            .filter(|at| at.0 < cutoff && at.0 > first_user)
+            .collect();
         if aggressive {
-            eligible.into_iter().for_each(|at| plan.set(at, placeholder()));
+            eligible
+                .into_iter()
+                .for_each(|at| plan.set(at, placeholder()));
             return plan.render(session, upto);
         }
         let window = 800_000;
@@ -167,7 +211,9 @@ pub fn openclaw(aggressive: bool) -> impl Fn(&Session, usize) -> Pruned + Sync {
             if n > 4000 {
                 let head: String = text.chars().take(1500).collect();
                 let tail: String = text.chars().skip(n - 1500).collect();
-                let new = format!("{head}\n...\n{tail}\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of {n} chars.]");
+                let new = format!(
+                    "{head}\n...\n{tail}\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of {n} chars.]"
+                );
                 total = total - n + chars(&new);
                 plan.set(at, Cut::Text(new.into()));
             }
@@ -197,7 +243,11 @@ pub struct ClearOldest {
 
 impl Policy for ClearOldest {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
-        Box::new(ClearOldestRun { options: self, session, plan: Plan::keep_all(session) })
+        Box::new(ClearOldestRun {
+            options: self,
+            session,
+            plan: Plan::keep_all(session),
+        })
     }
 }
 
@@ -213,7 +263,11 @@ impl Run for ClearOldestRun<'_> {
         if !o.sticky {
             self.plan = Plan::keep_all(session);
         }
-        let fixed = if o.with_fixed { session.fixed_tokens } else { 0.0 };
+        let fixed = if o.with_fixed {
+            session.fixed_tokens
+        } else {
+            0.0
+        };
         let tokens = |plan: &Plan| plan.total_chars(session, upto) as f64 / 2.6 + fixed;
         let mut round = false;
         let mut total = tokens(&self.plan);
@@ -231,7 +285,10 @@ impl Run for ClearOldestRun<'_> {
                 }
             }
         }
-        Pruned { round, ..self.plan.render(session, upto) }
+        Pruned {
+            round,
+            ..self.plan.render(session, upto)
+        }
     }
 }
 
@@ -244,7 +301,11 @@ pub struct MaskInRounds {
 
 impl Policy for MaskInRounds {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
-        Box::new(MaskInRoundsRun { options: self, session, plan: Plan::keep_all(session) })
+        Box::new(MaskInRoundsRun {
+            options: self,
+            session,
+            plan: Plan::keep_all(session),
+        })
     }
 }
 
@@ -258,12 +319,22 @@ impl Run for MaskInRoundsRun<'_> {
     fn at(&mut self, upto: usize) -> Pruned {
         let session = self.session;
         let fresh = clear_all_but_last(session, upto, self.options.keep);
-        let fixed = if self.options.with_fixed { session.fixed_tokens * 2.6 } else { 0.0 };
-        let (now, then) = (self.plan.total_chars(session, upto) as f64, fresh.total_chars(session, upto) as f64);
+        let fixed = if self.options.with_fixed {
+            session.fixed_tokens * 2.6
+        } else {
+            0.0
+        };
+        let (now, then) = (
+            self.plan.total_chars(session, upto) as f64,
+            fresh.total_chars(session, upto) as f64,
+        );
         let round = now - then >= self.options.min_gain * (now + fixed) && now > then;
         if round {
             self.plan = fresh;
         }
-        Pruned { round, ..self.plan.render(session, upto) }
+        Pruned {
+            round,
+            ..self.plan.render(session, upto)
+        }
     }
 }

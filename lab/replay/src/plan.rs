@@ -27,7 +27,13 @@ pub struct Plan {
 
 impl Plan {
     pub fn keep_all(session: &Session) -> Self {
-        Self { cuts: session.messages.iter().map(|m| vec![Cut::Keep; m.parts.len()]).collect() }
+        Self {
+            cuts: session
+                .messages
+                .iter()
+                .map(|m| vec![Cut::Keep; m.parts.len()])
+                .collect(),
+        }
     }
 
     pub fn get(&self, at: Place) -> &Cut {
@@ -50,7 +56,9 @@ impl Plan {
     }
 
     pub fn total_chars(&self, session: &Session, upto: usize) -> usize {
-        places(session, upto).map(|at| self.chars(session, at)).sum()
+        places(session, upto)
+            .map(|at| self.chars(session, at))
+            .sum()
     }
 
     pub fn render(&self, session: &Session, upto: usize) -> Pruned {
@@ -66,14 +74,23 @@ impl Plan {
                         Cut::Text(text) => Arc::clone(text),
                         Cut::Drop => return None,
                     };
-                    Some(PrunedPart { kind: part.kind, text })
+                    Some(PrunedPart {
+                        kind: part.kind,
+                        text,
+                    })
                 })
                 .collect();
             if !parts.is_empty() {
-                messages.push(PrunedMessage { role: message.role, parts });
+                messages.push(PrunedMessage {
+                    role: message.role,
+                    parts,
+                });
             }
         }
-        Pruned { messages, round: false }
+        Pruned {
+            messages,
+            round: false,
+        }
     }
 }
 
@@ -84,5 +101,7 @@ pub fn places(session: &Session, upto: usize) -> impl DoubleEndedIterator<Item =
 
 /// All tool results before a boundary, in order.
 pub fn results(session: &Session, upto: usize) -> Vec<Place> {
-    places(session, upto).filter(|&(m, p)| session.messages[m].parts[p].kind == PartKind::ToolResult).collect()
+    places(session, upto)
+        .filter(|&(m, p)| session.messages[m].parts[p].kind == PartKind::ToolResult)
+        .collect()
 }

@@ -17,7 +17,8 @@ pub struct Focus {
 
 /// Words of 4+ characters; numbers do not count.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| w.len() >= 4 && !w.bytes().all(|b| b.is_ascii_digit()))
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|w| w.len() >= 4 && !w.bytes().all(|b| b.is_ascii_digit()))
 }
 
 impl Focus {
@@ -50,7 +51,10 @@ impl Focus {
             if let Some(&at) = self.mentioned.get(word) {
                 let df = self.common.get(word).copied().unwrap_or(1).max(1);
                 #[expect(clippy::cast_precision_loss, reason = "small counts")]
-                let (rarity, age) = ((self.lines.max(1) as f32 / df as f32).ln().max(0.0), (now - at) as f32);
+                let (rarity, age) = (
+                    (self.lines.max(1) as f32 / df as f32).ln().max(0.0),
+                    (now - at) as f32,
+                );
                 score += rarity * (0.5f32).powf(age / half_life);
             }
         }
@@ -74,7 +78,10 @@ impl Focus {
     }
 
     fn scores(&self, lines: &[&str], reach: usize, now: usize, half_life: f32) -> Vec<f32> {
-        let raw: Vec<f32> = lines.iter().map(|l| self.line_score(l, now, half_life)).collect();
+        let raw: Vec<f32> = lines
+            .iter()
+            .map(|l| self.line_score(l, now, half_life))
+            .collect();
         let mut score = raw.clone();
         for (i, &s) in raw.iter().enumerate() {
             for d in 1..=reach {
@@ -92,7 +99,14 @@ impl Focus {
     }
 
     /// Keeps about `budget` characters: the best lines and their neighbours, in order, with a note for each gap.
-    pub fn digest(&self, text: &str, budget: usize, reach: usize, now: usize, half_life: f32) -> String {
+    pub fn digest(
+        &self,
+        text: &str,
+        budget: usize,
+        reach: usize,
+        now: usize,
+        half_life: f32,
+    ) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let score = self.scores(&lines, reach, now, half_life);
         let mut order: Vec<usize> = (0..lines.len()).collect();
@@ -115,7 +129,12 @@ impl Focus {
                 continue;
             }
             let end = (i..lines.len()).find(|&j| keep[j]).unwrap_or(lines.len());
-            if lines[i..end].iter().map(|l| l.chars().count() + 1).sum::<usize>() <= 40 {
+            if lines[i..end]
+                .iter()
+                .map(|l| l.chars().count() + 1)
+                .sum::<usize>()
+                <= 40
+            {
                 keep[i..end].iter_mut().for_each(|k| *k = true);
             }
             i = end;

@@ -72,13 +72,28 @@ impl Shown {
                     continue;
                 }
                 let there = &self.texts[text as usize][line as usize..];
-                let run = hashes[i..].iter().zip(there).take_while(|(a, b)| a == b).count();
+                let run = hashes[i..]
+                    .iter()
+                    .zip(there)
+                    .take_while(|(a, b)| a == b)
+                    .count();
                 if best.is_none_or(|b| run > b.lines) {
-                    best = Some(Repeat { first: i, lines: run, source: text as usize });
+                    best = Some(Repeat {
+                        first: i,
+                        lines: run,
+                        source: text as usize,
+                    });
                 }
             }
             match best {
-                Some(b) if b.lines >= min_lines && lines[i..i + b.lines].iter().map(|l| l.len() + 1).sum::<usize>() >= min_chars => {
+                Some(b)
+                    if b.lines >= min_lines
+                        && lines[i..i + b.lines]
+                            .iter()
+                            .map(|l| l.len() + 1)
+                            .sum::<usize>()
+                            >= min_chars =>
+                {
                     i += b.lines;
                     out.push(b);
                 }
@@ -91,7 +106,10 @@ impl Shown {
     /// Adds a text; lines in `gone` are not in it any more. Returns its number.
     pub fn add(&mut self, lines: &[&str], gone: &[Repeat], usable: fn(&str) -> bool) -> usize {
         let number = self.texts.len();
-        let mut hashes: Vec<u64> = lines.iter().map(|l| if usable(l) { hash(l) } else { 0 }).collect();
+        let mut hashes: Vec<u64> = lines
+            .iter()
+            .map(|l| if usable(l) { hash(l) } else { 0 })
+            .collect();
         for repeat in gone {
             hashes[repeat.first..repeat.first + repeat.lines].fill(0);
         }
@@ -101,7 +119,10 @@ impl Shown {
                 if spots.len() == SPOTS_PER_LINE {
                     spots.remove(0);
                 }
-                spots.push((u32::try_from(number).unwrap_or(u32::MAX), u32::try_from(n).unwrap_or(u32::MAX)));
+                spots.push((
+                    u32::try_from(number).unwrap_or(u32::MAX),
+                    u32::try_from(n).unwrap_or(u32::MAX),
+                ));
             }
         }
         self.texts.push(hashes);

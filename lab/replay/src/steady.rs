@@ -119,7 +119,11 @@ impl Default for Steady {
 
 impl Steady {
     fn uses_focus(&self) -> bool {
-        self.arrival_focus || self.clear_share_read > 0.0 || self.clear_share_other > 0.0 || self.focus_read_age < 1e6 || self.focus_other_age < 1e6
+        self.arrival_focus
+            || self.clear_share_read > 0.0
+            || self.clear_share_other > 0.0
+            || self.focus_read_age < 1e6
+            || self.focus_other_age < 1e6
     }
 }
 
@@ -219,18 +223,22 @@ struct SteadyRun<'s> {
 }
 
 fn note_cleared(item_chars: usize) -> Arc<str> {
-    format!("[Result cleared: {item_chars} characters. Call the tool again if it is needed.]").into()
+    format!("[Result cleared: {item_chars} characters. Call the tool again if it is needed.]")
+        .into()
 }
 
 impl SteadyRun<'_> {
     fn arrive(&mut self, m: usize) {
         let message = &self.session.messages[m];
-        if message.role == Role::User && message.parts.iter().all(|p| p.kind != PartKind::ToolResult) {
+        if message.role == Role::User
+            && message.parts.iter().all(|p| p.kind != PartKind::ToolResult)
+        {
             self.turn += 1;
             for part in message.parts.iter().filter(|p| p.kind == PartKind::Text) {
                 self.user_text.push_str(&part.text);
                 for (path, file) in &mut self.files {
-                    file.named = file.named || part.text.contains(path.rsplit('/').next().unwrap_or(path));
+                    file.named =
+                        file.named || part.text.contains(path.rsplit('/').next().unwrap_or(path));
                 }
             }
         }
@@ -247,7 +255,19 @@ impl SteadyRun<'_> {
             }
             let n = part.text.chars().count();
             self.full_chars += n as f64;
-            let mut item = Item { at: (m, p), class: Class::Kept, chars: n as f64, born: self.request, turn: self.turn, path: None, lines: (0, 0), superseded: None, stage: Stage::Whole, shown: None, cited: false };
+            let mut item = Item {
+                at: (m, p),
+                class: Class::Kept,
+                chars: n as f64,
+                born: self.request,
+                turn: self.turn,
+                path: None,
+                lines: (0, 0),
+                superseded: None,
+                stage: Stage::Whole,
+                shown: None,
+                cited: false,
+            };
             if let Some(call) = &part.call {
                 if let Some(path) = call.input.get("file_path").and_then(Value::as_str) {
                     let file = self.files.entry(path.to_owned()).or_default();
@@ -255,7 +275,9 @@ impl SteadyRun<'_> {
                     file.turn = self.turn;
                     let base = path.rsplit('/').next().unwrap_or(path);
                     file.named = file.named || self.user_text.contains(base);
-                    if part.kind == PartKind::ToolUse && matches!(call.name.as_str(), "Edit" | "Write" | "MultiEdit") {
+                    if part.kind == PartKind::ToolUse
+                        && matches!(call.name.as_str(), "Edit" | "Write" | "MultiEdit")
+                    {
                         file.edited = Some(self.request);
                     }
                     item.path = Some(path.to_owned());
@@ -265,10 +287,17 @@ impl SteadyRun<'_> {
                 item.class = class_of(part.call.as_ref());
                 if item.class == Class::Read {
                     let input = part.call.as_ref().map(|c| &c.input);
-                    let lo = input.and_then(|i| i.get("offset")).and_then(Value::as_u64).unwrap_or(1);
+                    let lo = input
+                        .and_then(|i| i.get("offset"))
+                        .and_then(Value::as_u64)
+                        .unwrap_or(1);
                     item.lines = (lo, lo + part.text.lines().count() as u64);
                     if !part.is_error {
-                        for old in self.parts.iter_mut().filter(|o| o.class == Class::Read && o.path == item.path) {
+                        for old in self
+                            .parts
+                            .iter_mut()
+                            .filter(|o| o.class == Class::Read && o.path == item.path)
+                        {
                             if item.lines.0 <= old.lines.0 && item.lines.1 + 5 >= old.lines.1 {
                                 old.superseded.get_or_insert(self.request);
                             }
@@ -296,7 +325,9 @@ impl SteadyRun<'_> {
                 } && n > self.o.arrival_max_chars;
                 if self.o.repeat_lines > 0 && item.class != Class::Kept && !trim {
                     let lines: Vec<&str> = text.lines().collect();
-                    let repeats = self.shown.repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
+                    let repeats =
+                        self.shown
+                            .repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
                     if !repeats.is_empty() {
                         let left = without(&lines, &repeats);
                         item.chars = left.chars().count() as f64;
@@ -308,7 +339,9 @@ impl SteadyRun<'_> {
                                 source.born = self.request;
                                 source.turn = self.turn;
                                 source.cited = true;
-                                if let Some(file) = source.path.as_ref().and_then(|p| self.files.get_mut(p)) {
+                                if let Some(file) =
+                                    source.path.as_ref().and_then(|p| self.files.get_mut(p))
+                                {
                                     file.touched = self.request;
                                     file.turn = self.turn;
                                 }
@@ -321,15 +354,34 @@ impl SteadyRun<'_> {
                 if trim {
                     let head: String = text.chars().take(self.o.arrival_head).collect();
                     let tail: String = text.chars().skip(n - self.o.arrival_tail).collect();
-                    let text = if self.o.arrival_focus { self.focus.digest(&text, self.o.arrival_head + self.o.arrival_tail, 2, self.request, 20.0) } else { format!("{head}\n[... {} characters left out ...]\n{tail}", n - self.o.arrival_head - self.o.arrival_tail) };
+                    let text = if self.o.arrival_focus {
+                        self.focus.digest(
+                            &text,
+                            self.o.arrival_head + self.o.arrival_tail,
+                            2,
+                            self.request,
+                            20.0,
+                        )
+                    } else {
+                        format!(
+                            "{head}\n[... {} characters left out ...]\n{tail}",
+                            n - self.o.arrival_head - self.o.arrival_tail
+                        )
+                    };
                     item.chars = text.chars().count() as f64;
                     self.plan.set(item.at, Cut::Text(text.into()));
                 }
             }
             if part.kind == PartKind::ToolUse && self.o.repeat_lines > 0 {
                 for key in ["new_string", "content"] {
-                    if let Some(text) = part.call.as_ref().and_then(|c| c.input.get(key)).and_then(Value::as_str) {
-                        self.shown.add(&text.lines().collect::<Vec<_>>(), &[], plain_in_json);
+                    if let Some(text) = part
+                        .call
+                        .as_ref()
+                        .and_then(|c| c.input.get(key))
+                        .and_then(Value::as_str)
+                    {
+                        self.shown
+                            .add(&text.lines().collect::<Vec<_>>(), &[], plain_in_json);
                         self.shown_items.push(self.parts.len());
                     }
                 }
@@ -340,18 +392,29 @@ impl SteadyRun<'_> {
 
     /// The stage that a part may move to now.
     fn next_stage(&self, item: &Item) -> Option<Stage> {
-        if item.stage == Stage::Cleared || item.class == Class::Kept || item.chars < self.o.min_chars as f64 {
+        if item.stage == Stage::Cleared
+            || item.class == Class::Kept
+            || item.chars < self.o.min_chars as f64
+        {
             return None;
         }
         let o = self.o;
         let k = o.patience;
         let age = (self.request - item.born) as f64;
-        let past = if item.turn < self.turn { o.past_turn_factor } else { 1.0 };
+        let past = if item.turn < self.turn {
+            o.past_turn_factor
+        } else {
+            1.0
+        };
         let (since, clear_after, focus_after) = match item.class {
             Class::Read => {
                 let file = item.path.as_ref().and_then(|p| self.files.get(p));
                 let touch = file.map_or(age, |f| (self.request - f.touched) as f64);
-                if !item.cited && item.superseded.is_some_and(|at| (self.request - at) as f64 >= o.touch_superseded) {
+                if !item.cited
+                    && item
+                        .superseded
+                        .is_some_and(|at| (self.request - at) as f64 >= o.touch_superseded)
+                {
                     return Some(Stage::Cleared);
                 }
                 let limit = match file {
@@ -372,7 +435,9 @@ impl SteadyRun<'_> {
         if since >= clear_after {
             return Some(Stage::Cleared);
         }
-        let focus = item.stage == Stage::Whole && since >= focus_after && item.chars >= o.focus_min_chars as f64;
+        let focus = item.stage == Stage::Whole
+            && since >= focus_after
+            && item.chars >= o.focus_min_chars as f64;
         focus.then_some(Stage::Focused)
     }
 
@@ -380,18 +445,30 @@ impl SteadyRun<'_> {
         match stage {
             Stage::Whole => item.chars,
             Stage::Focused => item.chars * self.share(item.class),
-            Stage::Cleared if self.clear_share(item.class) > 0.0 => 75.0 + item.chars * self.clear_share(item.class),
-            Stage::Cleared if item.class == Class::Read => 75.0 + self.o.outline_chars.min(item.chars as usize / 12) as f64,
+            Stage::Cleared if self.clear_share(item.class) > 0.0 => {
+                75.0 + item.chars * self.clear_share(item.class)
+            }
+            Stage::Cleared if item.class == Class::Read => {
+                75.0 + self.o.outline_chars.min(item.chars as usize / 12) as f64
+            }
             Stage::Cleared => 75.0 + (self.o.stub_head + self.o.stub_tail) as f64,
         }
     }
 
     fn clear_share(&self, class: Class) -> f64 {
-        if class == Class::Read { self.o.clear_share_read } else { self.o.clear_share_other }
+        if class == Class::Read {
+            self.o.clear_share_read
+        } else {
+            self.o.clear_share_other
+        }
     }
 
     fn share(&self, class: Class) -> f64 {
-        if class == Class::Read { self.o.focus_read_share } else { self.o.focus_other_share }
+        if class == Class::Read {
+            self.o.focus_read_share
+        } else {
+            self.o.focus_other_share
+        }
     }
 
     fn rewrite(&mut self, n: usize, stage: Stage) {
@@ -405,7 +482,15 @@ impl SteadyRun<'_> {
                     _ => Arc::clone(whole),
                 };
                 let budget = (item.chars * self.share(item.class)) as usize;
-                self.focus.digest(&now, budget, self.o.focus_reach, self.request, self.o.focus_half_life).into()
+                self.focus
+                    .digest(
+                        &now,
+                        budget,
+                        self.o.focus_reach,
+                        self.request,
+                        self.o.focus_half_life,
+                    )
+                    .into()
             }
             _ if self.clear_share(item.class) > 0.0 => {
                 let now = match self.plan.get(at) {
@@ -413,7 +498,13 @@ impl SteadyRun<'_> {
                     _ => Arc::clone(whole),
                 };
                 let budget = (item.chars * self.clear_share(item.class)) as usize;
-                let digest = self.focus.digest(&now, budget, self.o.focus_reach, self.request, self.o.focus_half_life);
+                let digest = self.focus.digest(
+                    &now,
+                    budget,
+                    self.o.focus_reach,
+                    self.request,
+                    self.o.focus_half_life,
+                );
                 format!("{digest}{}", note_cleared(whole.chars().count())).into()
             }
             _ if item.class == Class::Read && self.o.outline_chars > 0 => {
@@ -461,7 +552,10 @@ impl Run for SteadyRun<'_> {
                 behind += after;
                 let cost = 1.15 * behind * tok;
                 let net = 0.1 * self.o.horizon * freed * tok - cost;
-                if net > best_net && freed * tok >= self.o.min_round_tokens && cost <= self.saved + self.o.debt * self.cost {
+                if net > best_net
+                    && freed * tok >= self.o.min_round_tokens
+                    && cost <= self.saved + self.o.debt * self.cost
+                {
                     best_net = net;
                     best = Some(n);
                 }
@@ -487,20 +581,29 @@ impl Run for SteadyRun<'_> {
         self.cost += full + 0.1 * self.session.fixed_tokens;
         self.sent_chars = now;
         self.request += 1;
-        Pruned { round: best.is_some(), ..self.plan.render(self.session, upto) }
+        Pruned {
+            round: best.is_some(),
+            ..self.plan.render(self.session, upto)
+        }
     }
 }
 
 /// The lines of a numbered listing that open a block: less indented than the next line.
 fn outline(text: &str, max_chars: usize) -> String {
-    let code = |line: &str| line.split_once('\u{2192}').map_or_else(|| line.to_owned(), |(_, code)| code.to_owned());
+    let code = |line: &str| {
+        line.split_once('\u{2192}')
+            .map_or_else(|| line.to_owned(), |(_, code)| code.to_owned())
+    };
     let indent = |code: &str| code.len() - code.trim_start().len();
     let lines: Vec<&str> = text.lines().collect();
     let mut out = String::new();
     let mut used = 0;
     for pair in lines.windows(2) {
         let (a, b) = (code(pair[0]), code(pair[1]));
-        let opens = indent(&a) == 0 && !b.trim().is_empty() && indent(&b) > 0 && a.starts_with(|c: char| c.is_ascii_alphabetic());
+        let opens = indent(&a) == 0
+            && !b.trim().is_empty()
+            && indent(&b) > 0
+            && a.starts_with(|c: char| c.is_ascii_alphabetic());
         if opens && a.len() >= 8 {
             let n = pair[0].chars().count() + 1;
             if used + n > max_chars {

@@ -52,12 +52,20 @@ pub enum ReadSessionError {
 
 /// Reads all sessions of a file; a name that ends in `.gz` is decompressed.
 pub fn read_path(path: &Path) -> Result<Loaded, ReadSessionError> {
-    let io_error = |source| ReadSessionError::Io { path: path.display().to_string(), source };
+    let io_error = |source| ReadSessionError::Io {
+        path: path.display().to_string(),
+        source,
+    };
     let raw = std::fs::read(path).map_err(io_error)?;
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let name = path.file_name().map_or_else(
+        || path.display().to_string(),
+        |n| n.to_string_lossy().into_owned(),
+    );
     if raw.starts_with(&[0x1f, 0x8b]) {
         let mut text = Vec::new();
-        flate2::read::MultiGzDecoder::new(raw.as_slice()).read_to_end(&mut text).map_err(io_error)?;
+        flate2::read::MultiGzDecoder::new(raw.as_slice())
+            .read_to_end(&mut text)
+            .map_err(io_error)?;
         return Ok(read_bytes(&name, &text));
     }
     Ok(read_bytes(&name, &raw))
@@ -69,7 +77,10 @@ pub fn read_bytes(name: &str, content: &[u8]) -> Loaded {
     let text = match std::str::from_utf8(content) {
         Ok(text) => text,
         Err(error) => {
-            loaded.unreadable.push(Unreadable { place: name.to_owned(), reason: format!("not UTF-8: {error}") });
+            loaded.unreadable.push(Unreadable {
+                place: name.to_owned(),
+                reason: format!("not UTF-8: {error}"),
+            });
             return loaded;
         }
     };
@@ -78,7 +89,11 @@ pub fn read_bytes(name: &str, content: &[u8]) -> Loaded {
     } else if rows::is_one_document(text) {
         rows::read_document(name, 1, text.trim(), &mut loaded);
     } else {
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
             rows::read_document(name, number + 1, line.trim(), &mut loaded);
         }
     }

@@ -11,7 +11,8 @@ use crate::session::{PartKind, Session};
 /// True for a file that is one JSON value rather than a line per value.
 pub(crate) fn is_one_document(text: &str) -> bool {
     let first = text.trim_start().lines().next().unwrap_or_default();
-    serde_json::from_str::<&RawValue>(first).is_err() && serde_json::from_str::<&RawValue>(text).is_ok()
+    serde_json::from_str::<&RawValue>(first).is_err()
+        && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// Reads one document; `line` says where it stands.
@@ -29,20 +30,36 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
     } else {
         let fields: std::collections::HashMap<String, Box<RawValue>> =
             serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-        let list = fields.get("messages").ok_or("no `messages` array")?.get().to_owned();
-        let id = fields.get("id").and_then(|id| serde_json::from_str::<String>(id.get()).ok());
-        let usage = fields.get("usage").and_then(|u| serde_json::from_str(u.get()).ok()).unwrap_or(Value::Null);
+        let list = fields
+            .get("messages")
+            .ok_or("no `messages` array")?
+            .get()
+            .to_owned();
+        let id = fields
+            .get("id")
+            .and_then(|id| serde_json::from_str::<String>(id.get()).ok());
+        let usage = fields
+            .get("usage")
+            .and_then(|u| serde_json::from_str(u.get()).ok())
+            .unwrap_or(Value::Null);
         (id, list, usage)
     };
-    let raws: Vec<&RawValue> = serde_json::from_str(&list).map_err(|error| format!("`messages` is not an array: {error}"))?;
+    let raws: Vec<&RawValue> = serde_json::from_str(&list)
+        .map_err(|error| format!("`messages` is not an array: {error}"))?;
     let mut calls = Calls::new();
     let mut messages = Vec::with_capacity(raws.len());
     for (index, raw) in raws.iter().enumerate() {
-        let value: Value = serde_json::from_str(raw.get()).map_err(|error| format!("message {index}: {error}"))?;
-        let message = read_message(raw.get(), &value, &mut calls).ok_or_else(|| format!("message {index}: no known role"))?;
+        let value: Value =
+            serde_json::from_str(raw.get()).map_err(|error| format!("message {index}: {error}"))?;
+        let message = read_message(raw.get(), &value, &mut calls)
+            .ok_or_else(|| format!("message {index}: no known role"))?;
         messages.push(message);
     }
-    let mut session = Session { id: id.unwrap_or_else(|| place.to_owned()), messages, fixed_tokens: 0.0 };
+    let mut session = Session {
+        id: id.unwrap_or_else(|| place.to_owned()),
+        messages,
+        fixed_tokens: 0.0,
+    };
     if session.boundaries().next().is_none() {
         return Err("no request: no assistant message follows another's".to_owned());
     }
@@ -53,8 +70,19 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
 /// The billed tokens of the first request that has a count, minus those of its messages.
 fn fixed_tokens(session: &Session, usage: &Value) -> f64 {
     for upto in session.boundaries() {
-        let Some(billed) = usage.get(upto).and_then(|u| u.get("request_tokens")).and_then(Value::as_f64) else { continue };
-        let chars: usize = session.messages[..upto].iter().flat_map(|m| &m.parts).filter(|p| p.kind != PartKind::Thinking).map(|p| p.text.chars().count()).sum();
+        let Some(billed) = usage
+            .get(upto)
+            .and_then(|u| u.get("request_tokens"))
+            .and_then(Value::as_f64)
+        else {
+            continue;
+        };
+        let chars: usize = session.messages[..upto]
+            .iter()
+            .flat_map(|m| &m.parts)
+            .filter(|p| p.kind != PartKind::Thinking)
+            .map(|p| p.text.chars().count())
+            .sum();
         return (billed - chars_to_tokens(chars)).max(0.0);
     }
     0.0
