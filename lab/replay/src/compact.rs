@@ -23,6 +23,26 @@ pub fn unpad(text: &str) -> Option<String> {
     Some(out)
 }
 
+/// Leaves the number of a listing's line out unless it is a multiple of ten, does not follow the one before, or
+/// starts the text: `→code` is the line after the one above it.
+pub fn sparse_numbers(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut before: Option<u64> = None;
+    let mut saved = false;
+    for line in text.split_inclusive('\n') {
+        let number = line.split_once('\u{2192}').and_then(|(n, _)| n.parse::<u64>().ok());
+        match (number, before) {
+            (Some(n), Some(b)) if n == b + 1 && n % 10 != 0 => {
+                out.push_str(line.trim_start_matches(|c: char| c.is_ascii_digit()));
+                saved = true;
+            }
+            _ => out.push_str(line),
+        }
+        before = number;
+    }
+    saved.then_some(out)
+}
+
 /// The path of a search hit (`path:12:text`, or `path-12-text` for context) and what follows it.
 fn hit(line: &str) -> Option<(&str, &str)> {
     let mut from = 0;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use secateur_replay::price::chars_to_tokens;
 use secateur_replay::{PartKind, Policy, Pruned, Role, Run, Session};
 
 use crate::plan::{Cut, Plan, places, results};
@@ -46,22 +47,11 @@ pub fn floor(session: &Session, upto: usize) -> Pruned {
     plan.render(session, upto)
 }
 
-/// The last messages only; the cut moves earlier until it splits no call from its result.
-pub fn sliding_window(max: usize, mode: u8) -> impl Fn(&Session, usize) -> Pruned + Sync {
+/// The last messages only. A request ends on a user message, so an even window never splits a pair.
+pub fn sliding_window(max: usize) -> impl Fn(&Session, usize) -> Pruned + Sync {
     move |session, upto| {
-        let mut start = upto.saturating_sub(max);
-        loop {
-            let first = &session.messages[start];
-            let user_text = first.role == Role::User
-                && first.parts.iter().all(|p| p.kind != PartKind::ToolResult);
-            let result = first.parts.iter().any(|p| p.kind == PartKind::ToolResult);
-            if start == 0 || mode == 0 || (mode == 1 && !result) || (mode == 2 && user_text) {
-                break;
-            }
-            start -= 1;
-        }
         let mut pruned = Pruned::whole(session, upto);
-        pruned.messages.drain(..start);
+        pruned.messages.drain(..upto.saturating_sub(max));
         pruned
     }
 }
@@ -96,16 +86,13 @@ pub fn tessera_m7(session: &Session, upto: usize) -> Pruned {
 
 /// Protects the two newest user turns and the newest 40 k tokens of results before them; clears the rest if
 /// that frees more than 20 k. What was cleared stays cleared.
-pub struct Opencode {
-    pub cadence_user_turns: bool,
-}
+pub struct Opencode;
 
 impl Policy for Opencode {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
         Box::new(OpencodeRun {
             session,
             plan: Plan::keep_all(session),
-            only_at_user_turns: self.cadence_user_turns,
         })
     }
 }
@@ -113,7 +100,6 @@ impl Policy for Opencode {
 struct OpencodeRun<'s> {
     session: &'s Session,
     plan: Plan,
-    only_at_user_turns: bool,
 }
 
 fn is_user_turn(session: &Session, m: usize) -> bool {
@@ -128,7 +114,7 @@ impl Run for OpencodeRun<'_> {
     fn at(&mut self, upto: usize) -> Pruned {
         let session = self.session;
         let mut round = false;
-        if !self.only_at_user_turns || is_user_turn(session, upto - 1) {
+        if is_user_turn(session, upto - 1) {
             let (mut user_turns, mut total, mut freed) = (0, 0, 0);
             let mut prune = Vec::new();
             'walk: for m in (0..upto).rev() {
@@ -232,63 +218,30 @@ pub fn openclaw(aggressive: bool) -> impl Fn(&Session, usize) -> Pruned + Sync {
     }
 }
 
-/// Over a number of tokens: all but the newest results go.
-pub struct ClearOldest {
+/// Over a number of tokens, fixed prefix included, all but the newest results go; decided afresh every time.
+pub struct ClearOver {
     pub trigger_tokens: f64,
     pub keep: usize,
-    pub with_fixed: bool,
-    pub sticky: bool,
-    pub oldest_first: bool,
 }
 
-impl Policy for ClearOldest {
+impl Policy for ClearOver {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
-        Box::new(ClearOldestRun {
-            options: self,
-            session,
-            plan: Plan::keep_all(session),
-        })
+        Box::new(ClearOverRun { options: self, session })
     }
 }
 
-struct ClearOldestRun<'s> {
-    options: &'s ClearOldest,
+struct ClearOverRun<'s> {
+    options: &'s ClearOver,
     session: &'s Session,
-    plan: Plan,
 }
 
-impl Run for ClearOldestRun<'_> {
+impl Run for ClearOverRun<'_> {
     fn at(&mut self, upto: usize) -> Pruned {
-        let (o, session) = (self.options, self.session);
-        if !o.sticky {
-            self.plan = Plan::keep_all(session);
-        }
-        let fixed = if o.with_fixed {
-            session.fixed_tokens
-        } else {
-            0.0
-        };
-        let tokens = |plan: &Plan| plan.total_chars(session, upto) as f64 / 2.6 + fixed;
-        let mut round = false;
-        let mut total = tokens(&self.plan);
-        if total > o.trigger_tokens {
-            let all = results(session, upto);
-            for &at in &all[..all.len().saturating_sub(o.keep)] {
-                if o.oldest_first && total <= o.trigger_tokens {
-                    break;
-                }
-                let before = self.plan.chars(session, at);
-                if before > chars(CLEARED) {
-                    round = true;
-                    total -= (before - chars(CLEARED)) as f64 / 2.6;
-                    self.plan.set(at, placeholder());
-                }
-            }
-        }
-        Pruned {
-            round,
-            ..self.plan.render(session, upto)
-        }
+        let whole = Plan::keep_all(self.session);
+        let tokens = chars_to_tokens(whole.total_chars(self.session, upto)) + self.session.fixed_tokens;
+        let over = tokens > self.options.trigger_tokens;
+        let plan = if over { clear_all_but_last(self.session, upto, self.options.keep) } else { whole };
+        Pruned { round: over, ..plan.render(self.session, upto) }
     }
 }
 
@@ -296,7 +249,6 @@ impl Run for ClearOldestRun<'_> {
 pub struct MaskInRounds {
     pub keep: usize,
     pub min_gain: f64,
-    pub with_fixed: bool,
 }
 
 impl Policy for MaskInRounds {
@@ -319,16 +271,11 @@ impl Run for MaskInRoundsRun<'_> {
     fn at(&mut self, upto: usize) -> Pruned {
         let session = self.session;
         let fresh = clear_all_but_last(session, upto, self.options.keep);
-        let fixed = if self.options.with_fixed {
-            session.fixed_tokens * 2.6
-        } else {
-            0.0
-        };
         let (now, then) = (
             self.plan.total_chars(session, upto) as f64,
             fresh.total_chars(session, upto) as f64,
         );
-        let round = now - then >= self.options.min_gain * (now + fixed) && now > then;
+        let round = now - then >= self.options.min_gain * now && now > then;
         if round {
             self.plan = fresh;
         }

@@ -31,6 +31,9 @@ const SPOTS_PER_LINE: usize = 6;
 /// The line without the number of a listing or of a search hit; its indentation counts.
 fn content(line: &str) -> &str {
     let trimmed = line.trim_start();
+    if let Some(code) = trimmed.strip_prefix('\u{2192}') {
+        return code.trim_end();
+    }
     let rest = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
     if rest.len() < trimmed.len()
         && let Some(code) = rest.strip_prefix(['\u{2192}', '\t', ':', '-'])
