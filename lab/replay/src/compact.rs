@@ -30,7 +30,9 @@ pub fn sparse_numbers(text: &str) -> Option<String> {
     let mut before: Option<u64> = None;
     let mut saved = false;
     for line in text.split_inclusive('\n') {
-        let number = line.split_once('\u{2192}').and_then(|(n, _)| n.parse::<u64>().ok());
+        let number = line
+            .split_once('\u{2192}')
+            .and_then(|(n, _)| n.parse::<u64>().ok());
         match (number, before) {
             (Some(n), Some(b)) if n == b + 1 && n % 10 != 0 => {
                 out.push_str(line.trim_start_matches(|c: char| c.is_ascii_digit()));
@@ -90,4 +92,41 @@ pub fn group_hits(text: &str) -> Option<String> {
         out.push('\n');
     }
     (out.len() < text.len()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_before_numbers_goes_and_indentation_behind_them_stays() {
+        let text = "     9\u{2192}fn a() {\n    10\u{2192}    b();\n    11\u{2192}}\n\n<note>";
+        let unpadded = unpad(text).unwrap();
+        assert_eq!(
+            unpadded,
+            "9\u{2192}fn a() {\n10\u{2192}    b();\n11\u{2192}}\n\n<note>"
+        );
+        assert_eq!(
+            sparse_numbers(&unpadded).unwrap(),
+            "9\u{2192}fn a() {\n10\u{2192}    b();\n\u{2192}}\n\n<note>"
+        );
+    }
+
+    #[test]
+    fn a_jump_in_the_numbers_is_shown() {
+        assert_eq!(
+            sparse_numbers("1\u{2192}a\n2\u{2192}b\n7\u{2192}c\n"),
+            Some("1\u{2192}a\n\u{2192}b\n7\u{2192}c\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn hits_in_one_file_stand_under_its_path() {
+        let text = "/a/b.go:12:x := 1\n/a/b.go-13-y\n--\n/a/c-2.go:7:z\nno hit\n";
+        assert_eq!(
+            group_hits(text).unwrap(),
+            "/a/b.go\n12:x := 1\n13-y\n--\n/a/c-2.go:7:z\nno hit\n"
+        );
+        assert_eq!(group_hits("plain\ntext\n"), None);
+    }
 }

@@ -20,7 +20,10 @@ use secateur_replay::read_path;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().map_or_else(|| PathBuf::from("../shared/data/sessions/claude-code.jsonl.gz"), PathBuf::from);
+    let path = arguments.next().map_or_else(
+        || PathBuf::from("../shared/data/sessions/claude-code.jsonl.gz"),
+        PathBuf::from,
+    );
     let loaded = match read_path(&path) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -29,7 +32,15 @@ fn main() {
         }
     };
     let sessions = &loaded.sessions;
-    println!("{} sessions, {} requests, {} unreadable", sessions.len(), sessions.iter().map(|s| s.boundaries().count()).sum::<usize>(), loaded.unreadable.len());
+    println!(
+        "{} sessions, {} requests, {} unreadable",
+        sessions.len(),
+        sessions
+            .iter()
+            .map(|s| s.boundaries().count())
+            .sum::<usize>(),
+        loaded.unreadable.len()
+    );
     for row in &loaded.unreadable {
         println!("unreadable: {}: {}", row.place, row.reason);
     }
@@ -49,7 +60,10 @@ fn main() {
         }
         Some("search") => {
             let batches = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(24);
-            let start = steady::Steady { sparse: arguments.next().is_none(), ..steady::Steady::lossless() };
+            let start = steady::Steady {
+                sparse: arguments.next().is_none(),
+                ..steady::Steady::lossless()
+            };
             let (best, pool) = search::search(sessions, &search::GOALS, batches, &start);
             for (options, _) in best {
                 println!("{options:?}");

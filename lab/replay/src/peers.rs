@@ -226,7 +226,10 @@ pub struct ClearOver {
 
 impl Policy for ClearOver {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
-        Box::new(ClearOverRun { options: self, session })
+        Box::new(ClearOverRun {
+            options: self,
+            session,
+        })
     }
 }
 
@@ -238,10 +241,18 @@ struct ClearOverRun<'s> {
 impl Run for ClearOverRun<'_> {
     fn at(&mut self, upto: usize) -> Pruned {
         let whole = Plan::keep_all(self.session);
-        let tokens = chars_to_tokens(whole.total_chars(self.session, upto)) + self.session.fixed_tokens;
+        let tokens =
+            chars_to_tokens(whole.total_chars(self.session, upto)) + self.session.fixed_tokens;
         let over = tokens > self.options.trigger_tokens;
-        let plan = if over { clear_all_but_last(self.session, upto, self.options.keep) } else { whole };
-        Pruned { round: over, ..plan.render(self.session, upto) }
+        let plan = if over {
+            clear_all_but_last(self.session, upto, self.options.keep)
+        } else {
+            whole
+        };
+        Pruned {
+            round: over,
+            ..plan.render(self.session, upto)
+        }
     }
 }
 

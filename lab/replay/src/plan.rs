@@ -12,8 +12,6 @@ pub enum Cut {
     Keep,
     /// Replaced by a shorter text.
     Text(Arc<str>),
-    /// Removed.
-    Drop,
 }
 
 /// The place of a part: message and part number.
@@ -51,7 +49,6 @@ impl Plan {
             _ if part.kind == PartKind::Thinking => 0,
             Cut::Keep => session.messages[at.0].parts[at.1].text.chars().count(),
             Cut::Text(text) => text.chars().count(),
-            Cut::Drop => 0,
         }
     }
 
@@ -68,16 +65,15 @@ impl Plan {
                 .parts
                 .iter()
                 .zip(cuts)
-                .filter_map(|(part, cut)| {
+                .map(|(part, cut)| {
                     let text = match cut {
                         Cut::Keep => Arc::clone(&part.text),
                         Cut::Text(text) => Arc::clone(text),
-                        Cut::Drop => return None,
                     };
-                    Some(PrunedPart {
+                    PrunedPart {
                         kind: part.kind,
                         text,
-                    })
+                    }
                 })
                 .collect();
             if !parts.is_empty() {

@@ -157,3 +157,55 @@ pub fn without(lines: &[&str], repeats: &[Repeat]) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: [&str; 4] = [
+        "1\u{2192}first line here",
+        "2\u{2192}second line here",
+        "3\u{2192}third line here",
+        "4\u{2192}fourth line here",
+    ];
+
+    #[test]
+    fn a_run_is_found_under_other_line_numbers() {
+        let mut shown = Shown::default();
+        shown.add(&OLD, &[], |_| true);
+        let new = [
+            "7\u{2192}something new",
+            "8\u{2192}second line here",
+            "9\u{2192}third line here",
+            "10\u{2192}fourth line here",
+            "11\u{2192}the end of it",
+        ];
+        let repeats = shown.repeats(&new, 3, 20);
+        assert_eq!(
+            without(&new, &repeats),
+            "7\u{2192}something new\n[3 lines, unchanged, as shown above]\n11\u{2192}the end of it\n"
+        );
+    }
+
+    #[test]
+    fn a_forgotten_text_and_left_out_lines_are_no_source() {
+        let mut shown = Shown::default();
+        let first = shown.add(&OLD, &[], |_| true);
+        let repeats = shown.repeats(&OLD, 3, 20);
+        shown.add(&OLD, &repeats, |_| true);
+        shown.forget(first);
+        assert!(shown.repeats(&OLD, 3, 20).is_empty());
+    }
+
+    #[test]
+    fn other_indentation_is_another_line() {
+        let mut shown = Shown::default();
+        shown.add(&OLD, &[], |_| true);
+        let indented: Vec<String> = OLD
+            .iter()
+            .map(|l| l.replace('\u{2192}', "\u{2192}    "))
+            .collect();
+        let indented: Vec<&str> = indented.iter().map(String::as_str).collect();
+        assert!(shown.repeats(&indented, 2, 20).is_empty());
+    }
+}

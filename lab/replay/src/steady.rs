@@ -162,7 +162,10 @@ fn chars(text: &str) -> f64 {
 
 /// The note that a cleared result leaves.
 fn note(part: &Part) -> String {
-    format!("[Result cleared: {} characters. Call the tool again if it is needed.]", part.text.chars().count())
+    format!(
+        "[Result cleared: {} characters. Call the tool again if it is needed.]",
+        part.text.chars().count()
+    )
 }
 
 const NOTE_CHARS: f64 = 75.0;
@@ -170,7 +173,9 @@ const NOTE_CHARS: f64 = 75.0;
 impl Fold<'_> {
     fn arrive(&mut self, m: usize) {
         let message = &self.session.messages[m];
-        if message.role == Role::User && message.parts.iter().all(|p| p.kind != PartKind::ToolResult) {
+        if message.role == Role::User
+            && message.parts.iter().all(|p| p.kind != PartKind::ToolResult)
+        {
             self.turn += 1;
             for part in message.parts.iter().filter(|p| p.kind == PartKind::Text) {
                 self.user_text.push_str(&part.text);
@@ -184,7 +189,11 @@ impl Fold<'_> {
                 continue;
             }
             self.full_chars += chars(&part.text);
-            let path = part.call.as_ref().and_then(|c| path_of(c)).map(str::to_owned);
+            let path = part
+                .call
+                .as_ref()
+                .and_then(|c| path_of(c))
+                .map(str::to_owned);
             if let Some(path) = &path {
                 self.touch(path, part);
             }
@@ -213,14 +222,21 @@ impl Fold<'_> {
         file.touched = self.request;
         file.turn = self.turn;
         file.named = file.named || self.user_text.contains(file_name(path));
-        file.edited = file.edited || (part.kind == PartKind::ToolUse && class_of(part.call.as_ref()) == Class::Edit);
+        file.edited = file.edited
+            || (part.kind == PartKind::ToolUse && class_of(part.call.as_ref()) == Class::Edit);
     }
 
     /// What the model wrote into a file stands in the context as its argument.
     fn show_arguments(&mut self, part: &Part) {
         for key in ["new_string", "content"] {
-            if let Some(text) = part.call.as_ref().and_then(|c| c.input.get(key)).and_then(Value::as_str) {
-                self.shown.add(&text.lines().collect::<Vec<_>>(), &[], plain_in_json);
+            if let Some(text) = part
+                .call
+                .as_ref()
+                .and_then(|c| c.input.get(key))
+                .and_then(Value::as_str)
+            {
+                self.shown
+                    .add(&text.lines().collect::<Vec<_>>(), &[], plain_in_json);
                 self.shown_items.push(self.items.len());
             }
         }
@@ -236,7 +252,11 @@ impl Fold<'_> {
             Class::Search if self.o.compact => group_hits(&text),
             Class::Read | Class::Edit if self.o.compact => {
                 let unpadded = unpad(&text);
-                let sparse = if self.o.sparse { unpadded.as_deref().and_then(sparse_numbers) } else { None };
+                let sparse = if self.o.sparse {
+                    unpadded.as_deref().and_then(sparse_numbers)
+                } else {
+                    None
+                };
                 sparse.or(unpadded)
             }
             _ => None,
@@ -259,7 +279,9 @@ impl Fold<'_> {
     /// Leaves out what stands above. A part that is pointed to counts as fresh, and stays while the note stays.
     fn without_repeats(&mut self, item: &mut Item, text: &Arc<str>) -> Arc<str> {
         let lines: Vec<&str> = text.lines().collect();
-        let repeats = self.shown.repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
+        let repeats = self
+            .shown
+            .repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
         for repeat in &repeats {
             let source = &mut self.items[self.shown_items[repeat.source]];
             source.born = self.request;
@@ -271,18 +293,28 @@ impl Fold<'_> {
         }
         let here = self.items.len();
         for repeat in &repeats {
-            self.items[self.shown_items[repeat.source]].cited_by.push(here);
+            self.items[self.shown_items[repeat.source]]
+                .cited_by
+                .push(here);
         }
         item.shown = Some(self.shown.add(&lines, &repeats, |_| true));
         self.shown_items.push(here);
-        if repeats.is_empty() { Arc::clone(text) } else { without(&lines, &repeats).into() }
+        if repeats.is_empty() {
+            Arc::clone(text)
+        } else {
+            without(&lines, &repeats).into()
+        }
     }
 
     /// May the result go now, by its age?
     fn is_old(&self, item: &Item) -> bool {
         let o = self.o;
         let age = (self.request - item.born) as f64;
-        let past = if item.turn < self.turn { o.past_turn_factor } else { 1.0 };
+        let past = if item.turn < self.turn {
+            o.past_turn_factor
+        } else {
+            1.0
+        };
         match item.class {
             Class::Kept => false,
             Class::Read => {
@@ -362,17 +394,24 @@ impl Run for Fold<'_> {
         let old = self.may_go(cached);
         let round = self.best_round(cached, &old);
         if let Some(first) = round {
-            (first..cached).filter(|&n| old[n]).for_each(|n| self.clear(n));
+            (first..cached)
+                .filter(|&n| old[n])
+                .for_each(|n| self.clear(n));
         }
         let kept = round.unwrap_or(cached);
         let shared: f64 = self.items[..kept].iter().map(|i| i.chars).sum();
         let all: f64 = self.items.iter().map(|i| i.chars).sum();
-        let price = |shared: f64, all: f64| (CACHE_READ * shared + CACHE_WRITE * (all - shared)) / CHARS_PER_TOKEN;
+        let price = |shared: f64, all: f64| {
+            (CACHE_READ * shared + CACHE_WRITE * (all - shared)) / CHARS_PER_TOKEN
+        };
         let (full, ours) = (price(full_before, self.full_chars), price(shared, all));
         self.saved += full - ours;
         self.spent += ours + CACHE_READ * self.session.fixed_tokens;
         self.request += 1;
-        Pruned { round: round.is_some(), ..self.plan.render(self.session, upto) }
+        Pruned {
+            round: round.is_some(),
+            ..self.plan.render(self.session, upto)
+        }
     }
 }
 
@@ -381,5 +420,173 @@ fn trimmed(text: &str, head: usize, tail: usize) -> String {
     let n = text.chars().count();
     let first: String = text.chars().take(head).collect();
     let last: String = text.chars().skip(n.saturating_sub(tail)).collect();
-    format!("{first}\n[... {} characters left out ...]\n{last}", n.saturating_sub(head + tail))
+    format!(
+        "{first}\n[... {} characters left out ...]\n{last}",
+        n.saturating_sub(head + tail)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secateur_replay::{read_bytes, replay};
+
+    /// Reads, edits, commands and user turns in a fixed mixture.
+    fn session(seed: usize) -> Session {
+        let mut messages =
+            vec![serde_json::json!({ "role": "user", "content": "change src/f1.rs" })];
+        for n in 0..80 {
+            let file = format!("/src/f{}.rs", (n * 7 + seed) % 9);
+            let (name, input) = match (n + seed) % 5 {
+                0 | 1 => ("Read", serde_json::json!({ "file_path": file })),
+                2 => (
+                    "Edit",
+                    serde_json::json!({ "file_path": file, "old_string": "a", "new_string": format!("let value_{n} = compute();") }),
+                ),
+                3 => ("Bash", serde_json::json!({ "command": "make" })),
+                _ => ("Grep", serde_json::json!({ "pattern": "value" })),
+            };
+            let lines: String = (0..(20 + (n * 37 + seed) % 180))
+                .map(|l| {
+                    format!(
+                        "{:6}\u{2192}    statement number {} of {file};\n",
+                        l + 1,
+                        l * (1 + n % 3)
+                    )
+                })
+                .collect();
+            messages.push(serde_json::json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": format!("t{n}"), "name": name, "input": input }] }));
+            messages.push(serde_json::json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": format!("t{n}"), "content": lines }] }));
+            if n % 17 == 16 {
+                messages.push(serde_json::json!({ "role": "assistant", "content": "done" }));
+                messages.push(serde_json::json!({ "role": "user", "content": "now the next" }));
+            }
+        }
+        messages.push(serde_json::json!({ "role": "assistant", "content": "end" }));
+        read_bytes(
+            "generated",
+            serde_json::json!({ "messages": messages })
+                .to_string()
+                .as_bytes(),
+        )
+        .sessions
+        .remove(0)
+    }
+
+    fn bold() -> Steady {
+        Steady {
+            arrival_max_chars: 3000,
+            arrival_head: 1000,
+            arrival_tail: 1000,
+            age_command: 1.0,
+            age_search: 2.0,
+            age_edit: 4.0,
+            touch_edited: 2.0,
+            touch_past_turn: 1.0,
+            touch_unedited: 6.0,
+            touch_named: 20.0,
+            ..Steady::lossless()
+        }
+    }
+
+    fn texts(pruned: &Pruned) -> Vec<String> {
+        pruned
+            .messages
+            .iter()
+            .flat_map(|m| m.parts.iter().map(|p| p.text.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn between_rounds_the_output_begins_with_the_previous_one() {
+        let policy = bold();
+        let mut rounds = 0;
+        for seed in 0..6 {
+            let session = session(seed);
+            let mut run = policy.start(&session);
+            let mut before: Vec<String> = Vec::new();
+            for upto in session.boundaries() {
+                let pruned = run.at(upto);
+                let now = texts(&pruned);
+                rounds += usize::from(pruned.round);
+                assert!(
+                    pruned.round || now.starts_with(&before),
+                    "seed {seed}, boundary {upto}"
+                );
+                before = now;
+            }
+        }
+        assert!(
+            rounds > 6,
+            "the sessions must take rounds, else this shows nothing"
+        );
+    }
+
+    #[test]
+    fn a_session_cut_short_decides_the_same_up_to_there() {
+        let policy = bold();
+        let whole = session(3);
+        let bounds: Vec<usize> = whole.boundaries().collect();
+        let stop = bounds[bounds.len() / 2];
+        let short = Session {
+            messages: whole.messages[..=stop].to_vec(),
+            ..whole.clone()
+        };
+        let last = |s: &Session| {
+            let mut run = policy.start(s);
+            s.boundaries()
+                .take_while(|&b| b <= stop)
+                .map(|b| texts(&run.at(b)))
+                .last()
+        };
+        assert_eq!(last(&whole), last(&short));
+    }
+
+    #[test]
+    fn no_session_costs_more_than_without_pruning_wherever_it_ends() {
+        let policy = bold();
+        for seed in 0..3 {
+            let whole = session(seed);
+            for stop in whole.boundaries().step_by(13) {
+                let short = Session {
+                    messages: whole.messages[..=stop].to_vec(),
+                    ..whole.clone()
+                };
+                let totals = replay(&[short], &[&policy], 1, &|_, _| {}).swap_remove(0);
+                assert!(
+                    totals.worst() <= 1.0 + 1e-9,
+                    "seed {seed}, end {stop}: {}",
+                    totals.worst()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_note_never_points_to_a_part_that_is_gone() {
+        let policy = bold();
+        let session = session(1);
+        let mut fold = Fold {
+            o: &policy,
+            session: &session,
+            plan: Plan::keep_all(&session),
+            items: Vec::new(),
+            files: HashMap::new(),
+            user_text: String::new(),
+            shown: Shown::default(),
+            shown_items: Vec::new(),
+            seen: 0,
+            request: 0,
+            turn: 0,
+            full_chars: 0.0,
+            saved: 0.0,
+            spent: 0.0,
+        };
+        for upto in session.boundaries() {
+            fold.at(upto);
+            for item in fold.items.iter().filter(|i| i.cleared) {
+                assert!(item.cited_by.iter().all(|&c| fold.items[c].cleared));
+            }
+        }
+    }
 }

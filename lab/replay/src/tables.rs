@@ -35,7 +35,10 @@ pub fn peers(sessions: &[Session]) {
     let (mask, window) = (peers::mask_all_but_last(10), peers::sliding_window(20));
     let (adaptive, aggressive) = (peers::openclaw(false), peers::openclaw(true));
     let opencode = peers::Opencode;
-    let clear = peers::ClearOver { trigger_tokens: 100_000.0, keep: 3 };
+    let clear = peers::ClearOver {
+        trigger_tokens: 100_000.0,
+        keep: 3,
+    };
     let rounds = |keep, min_gain| peers::MaskInRounds { keep, min_gain };
     let (r25, r50, r30) = (rounds(10, 0.25), rounds(10, 0.5), rounds(30, 0.3));
     let rows: Vec<(String, &dyn Policy)> = vec![
@@ -45,7 +48,10 @@ pub fn peers(sessions: &[Session]) {
         ("tessera m7 1.014 1.28 .991 .997".into(), &peers::tessera_m7),
         ("opencode 1.005 1.08 1.000 1.000".into(), &opencode),
         ("openclaw adaptive .968 1.16 .994 .980".into(), &adaptive),
-        ("openclaw aggressive .860 1.43 .919 .812".into(), &aggressive),
+        (
+            "openclaw aggressive .860 1.43 .919 .812".into(),
+            &aggressive,
+        ),
         ("clear over 100 k .866 1.17 .965 .917".into(), &clear),
         ("mask in rounds 25 % .834 1.13 .964 .918".into(), &r25),
         ("mask in rounds 50 % .830 1.01 .972 .934".into(), &r50),
@@ -70,39 +76,162 @@ pub fn frontier(sessions: &[Session]) {
         ("keep 30", 0.933, 0.987, 0.967),
     ];
     let presets = presets();
-    let rows: Vec<(String, &dyn Policy)> = presets.iter().map(|(n, o)| ((*n).to_owned(), o as &dyn Policy)).collect();
+    let rows: Vec<(String, &dyn Policy)> = presets
+        .iter()
+        .map(|(n, o)| ((*n).to_owned(), o as &dyn Policy))
+        .collect();
     let totals = print_all(&rows, sessions);
     for (peer, bill, ids, lines) in PUBLISHED {
         // The published figures have three digits.
-        let beats = |t: &Totals| t.bill() < bill && t.ids() > ids - 0.0005 && t.lines() > lines - 0.0005 && t.worst() <= 1.0;
-        let by: Vec<&str> = presets.iter().zip(&totals).filter(|(_, t)| beats(t)).map(|((n, _), _)| *n).collect();
-        println!("{peer:12} beaten by {}", if by.is_empty() { "none".to_owned() } else { by.join(", ") });
+        let beats = |t: &Totals| {
+            t.bill() < bill
+                && t.ids() > ids - 0.0005
+                && t.lines() > lines - 0.0005
+                && t.worst() <= 1.0
+        };
+        let by: Vec<&str> = presets
+            .iter()
+            .zip(&totals)
+            .filter(|(_, t)| beats(t))
+            .map(|((n, _), _)| *n)
+            .collect();
+        println!(
+            "{peer:12} beaten by {}",
+            if by.is_empty() {
+                "none".to_owned()
+            } else {
+                by.join(", ")
+            }
+        );
     }
 }
 
 /// The recommended setting with each rule off in turn.
 pub fn ablation(sessions: &[Session]) {
-    let Some((name, base)) = presets().into_iter().nth(1) else { return };
+    let Some((name, base)) = presets().into_iter().nth(1) else {
+        return;
+    };
     let base = &base;
     let variants: Vec<(&str, Steady)> = vec![
         (name, base.clone()),
-        ("no repeats", Steady { repeat_lines: 0, ..base.clone() }),
-        ("no compact listings", Steady { compact: false, ..base.clone() }),
-        ("all line numbers", Steady { sparse: false, ..base.clone() }),
-        ("no arrival trims", Steady { arrival_max_chars: usize::MAX, ..base.clone() }),
-        ("edited files stay", Steady { touch_edited: NEVER, ..base.clone() }),
-        ("past turns stay", Steady { touch_past_turn: NEVER, ..base.clone() }),
-        ("unedited files stay", Steady { touch_unedited: NEVER, touch_named: NEVER, ..base.clone() }),
-        ("named files as others", Steady { touch_named: base.touch_unedited, ..base.clone() }),
-        ("commands stay", Steady { age_command: NEVER, ..base.clone() }),
-        ("searches stay", Steady { age_search: NEVER, ..base.clone() }),
-        ("edit results stay", Steady { age_edit: NEVER, ..base.clone() }),
-        ("reports and others stay", Steady { age_task: NEVER, age_other: NEVER, ..base.clone() }),
-        ("horizon x2", Steady { horizon: base.horizon * 2.0, ..base.clone() }),
-        ("horizon x0.5", Steady { horizon: base.horizon * 0.5, ..base.clone() }),
-        ("debt 1 %", Steady { debt: 0.01, ..base.clone() }),
-        ("debt without limit", Steady { debt: 1e9, ..base.clone() }),
+        (
+            "no repeats",
+            Steady {
+                repeat_lines: 0,
+                ..base.clone()
+            },
+        ),
+        (
+            "no compact listings",
+            Steady {
+                compact: false,
+                ..base.clone()
+            },
+        ),
+        (
+            "all line numbers",
+            Steady {
+                sparse: false,
+                ..base.clone()
+            },
+        ),
+        (
+            "no arrival trims",
+            Steady {
+                arrival_max_chars: usize::MAX,
+                ..base.clone()
+            },
+        ),
+        (
+            "edited files stay",
+            Steady {
+                touch_edited: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "past turns stay",
+            Steady {
+                touch_past_turn: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "unedited files stay",
+            Steady {
+                touch_unedited: NEVER,
+                touch_named: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "named files as others",
+            Steady {
+                touch_named: base.touch_unedited,
+                ..base.clone()
+            },
+        ),
+        (
+            "commands stay",
+            Steady {
+                age_command: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "searches stay",
+            Steady {
+                age_search: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "edit results stay",
+            Steady {
+                age_edit: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "reports and others stay",
+            Steady {
+                age_task: NEVER,
+                age_other: NEVER,
+                ..base.clone()
+            },
+        ),
+        (
+            "horizon x2",
+            Steady {
+                horizon: base.horizon * 2.0,
+                ..base.clone()
+            },
+        ),
+        (
+            "horizon x0.5",
+            Steady {
+                horizon: base.horizon * 0.5,
+                ..base.clone()
+            },
+        ),
+        (
+            "debt 1 %",
+            Steady {
+                debt: 0.01,
+                ..base.clone()
+            },
+        ),
+        (
+            "debt without limit",
+            Steady {
+                debt: 1e9,
+                ..base.clone()
+            },
+        ),
     ];
-    let rows: Vec<(String, &dyn Policy)> = variants.iter().map(|(n, o)| ((*n).to_owned(), o as &dyn Policy)).collect();
+    let rows: Vec<(String, &dyn Policy)> = variants
+        .iter()
+        .map(|(n, o)| ((*n).to_owned(), o as &dyn Policy))
+        .collect();
     print_all(&rows, sessions);
 }

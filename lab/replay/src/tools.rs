@@ -31,9 +31,14 @@ pub fn class_of(call: Option<&Arc<ToolCall>>) -> Class {
     match name.as_str() {
         "" => Class::Kept,
         "read" | "view" | "read_file" | "open_file" | "cat" | "notebookread" => Class::Read,
-        "bash" | "shell" | "exec" | "run" | "execute_command" | "run_command" | "terminal" => Class::Command,
-        "grep" | "glob" | "search" | "find" | "ls" | "list" | "list_files" | "search_files" => Class::Search,
-        "edit" | "write" | "multiedit" | "notebookedit" | "str_replace" | "write_file" | "edit_file" | "apply_patch" => Class::Edit,
+        "bash" | "shell" | "exec" | "run" | "execute_command" | "run_command" | "terminal" => {
+            Class::Command
+        }
+        "grep" | "glob" | "search" | "find" | "ls" | "list" | "list_files" | "search_files" => {
+            Class::Search
+        }
+        "edit" | "write" | "multiedit" | "notebookedit" | "str_replace" | "write_file"
+        | "edit_file" | "apply_patch" => Class::Edit,
         "task" | "agent" => Class::Task,
         _ => Class::Other,
     }
@@ -41,10 +46,17 @@ pub fn class_of(call: Option<&Arc<ToolCall>>) -> Class {
 
 /// The file that a call is about.
 pub fn path_of(call: &ToolCall) -> Option<&str> {
-    ["file_path", "path", "filePath", "notebook_path", "filename", "file"]
-        .into_iter()
-        .find_map(|key| call.input.get(key).and_then(Value::as_str))
-        .filter(|path| !path.is_empty())
+    [
+        "file_path",
+        "path",
+        "filePath",
+        "notebook_path",
+        "filename",
+        "file",
+    ]
+    .into_iter()
+    .find_map(|key| call.input.get(key).and_then(Value::as_str))
+    .filter(|path| !path.is_empty())
 }
 
 /// The last component of a path.

@@ -22,14 +22,14 @@ pub(crate) fn read_message(raw: &str, value: &Value, calls: &mut Calls) -> Optio
     let mut parts = Vec::new();
     match value.get("content") {
         Some(Value::String(text)) if role == Role::Tool => {
-            parts.push(tool_result(value, text, calls))
+            parts.push(tool_result(value, text, calls));
         }
         Some(content @ Value::Array(_)) if role == Role::Tool => {
             parts.push(tool_result(value, &joined_text(content), calls));
         }
         Some(Value::String(text)) => parts.push(plain(PartKind::Text, text)),
         Some(Value::Array(blocks)) => {
-            parts.extend(blocks.iter().map(|block| read_block(block, calls)))
+            parts.extend(blocks.iter().map(|block| read_block(block, calls)));
         }
         _ => {}
     }
