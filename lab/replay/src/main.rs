@@ -4,6 +4,7 @@
 
 mod compact;
 mod features;
+mod oracle;
 mod peers;
 mod plan;
 mod presets;

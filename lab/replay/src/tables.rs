@@ -1,7 +1,8 @@
 //! The tables: peers against the published figures, the frontier, what each rule brings.
 
-use secateur_replay::{Policy, Pruned, Session, Totals, replay};
+use secateur_replay::{PartKind, Policy, Pruned, Session, Totals, replay};
 
+use crate::oracle::Oracle;
 use crate::peers;
 use crate::presets::presets;
 use crate::steady::{NEVER, Steady};
@@ -40,6 +41,14 @@ pub fn peers(sessions: &[Session]) {
         keep: 3,
     };
     let rounds = |keep, min_gain| peers::MaskInRounds { keep, min_gain };
+    let no_results = |s: &Session, u: usize| {
+        let mut pruned = Pruned::whole(s, u);
+        pruned
+            .messages
+            .iter_mut()
+            .for_each(|m| m.parts.retain(|p| p.kind != PartKind::ToolResult));
+        pruned
+    };
     let (r25, r50, r30) = (rounds(10, 0.25), rounds(10, 0.5), rounds(30, 0.3));
     let rows: Vec<(String, &dyn Policy)> = vec![
         ("no pruning 1.000 1.00 1.000 1.000".into(), &whole),
@@ -57,6 +66,11 @@ pub fn peers(sessions: &[Session]) {
         ("mask in rounds 50 % .830 1.01 .972 .934".into(), &r50),
         ("keep 30, rounds 30 % .933 1.13 .987 .967".into(), &r30),
         ("floor ~.65 .98 .89 .74".into(), &peers::floor),
+        (
+            "oracle: results with no later line go at age 1".into(),
+            &Oracle,
+        ),
+        ("bound: no results at all".into(), &no_results),
     ];
     print_all(&rows, sessions);
 }
