@@ -64,7 +64,7 @@ fn a_log_joins_the_lines_of_one_answer_and_separates_sidechains_and_compactions(
     let log = [
         r#"{"type":"summary","summary":"s","leafUuid":"u0"}"#,
         r#"{"type":"user","uuid":"u1","sessionId":"s","message":{"role":"user","content":"do it"}}"#,
-        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Read","input":{}}]}}"#,
+        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"id":"m1","role":"assistant","usage":{"input_tokens":3,"cache_creation_input_tokens":1000,"cache_read_input_tokens":500},"content":[{"type":"tool_use","id":"t1","name":"Read","input":{}}]}}"#,
         r#"{"type":"user","uuid":"r1","parentUuid":"a1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"}]}}"#,
         r#"{"type":"assistant","uuid":"a2","parentUuid":"a1","sessionId":"s","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t2","name":"Read","input":{}}]}}"#,
         r#"{"type":"user","uuid":"r2","parentUuid":"a2","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"two"}]}}"#,
@@ -82,6 +82,7 @@ fn a_log_joins_the_lines_of_one_answer_and_separates_sidechains_and_compactions(
     assert_eq!(ids, ["log.jsonl#ag", "log.jsonl#main", "log.jsonl#main.1"]);
     let main = &loaded.sessions[1];
     assert_eq!(main.messages.len(), 4);
+    assert!((main.fixed_tokens - (1503.0 - 5.0 / 2.6)).abs() < 1e-9);
     assert_eq!(main.messages[1].parts.len(), 2);
     assert_eq!(main.messages[2].parts.len(), 2);
     assert_eq!(loaded.unreadable.len(), 1);

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::parts::{Calls, read_message};
+use super::rows::fixed_tokens;
 use super::{Loaded, Unreadable};
 use crate::session::{Message, Session};
 
@@ -44,11 +45,13 @@ pub(crate) fn looks_like_log(text: &str) -> bool {
         })
 }
 
-/// A message under construction: role, blocks, and the id that further lines of the same answer carry.
+/// A message under construction; further lines of the same answer carry its id.
 struct Draft {
     role: &'static str,
     blocks: Vec<Value>,
     id: Option<String>,
+    /// Input tokens billed for the request that this answers, cached ones included.
+    billed: Option<f64>,
 }
 
 #[derive(Default)]
@@ -114,11 +117,13 @@ pub(crate) fn read(name: &str, text: &str, loaded: &mut Loaded) {
         } else {
             format!("{name}#{chain}.{context}")
         };
-        let session = Session {
+        let billed: Vec<Option<f64>> = built.drafts.iter().map(|d| d.billed).collect();
+        let mut session = Session {
             id: id.clone(),
             messages: built.messages(),
             fixed_tokens: 0.0,
         };
+        session.fixed_tokens = fixed_tokens(&session, |upto| billed.get(upto).copied().flatten());
         if session.boundaries().next().is_some() {
             loaded.sessions.push(session);
         } else {
@@ -150,6 +155,15 @@ fn chain_of(event: &Value, roots: &mut HashMap<String, String>) -> String {
     chain
 }
 
+fn billed_tokens(message: &Value) -> Option<f64> {
+    let usage = message.get("usage")?;
+    let count = |key: &str| usage.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+    let sum = count("input_tokens")
+        + count("cache_creation_input_tokens")
+        + count("cache_read_input_tokens");
+    (sum > 0.0).then_some(sum)
+}
+
 impl Chain {
     fn take(&mut self, assistant: bool, message: &Value) {
         let blocks = match message.get("content") {
@@ -171,7 +185,12 @@ impl Chain {
         match self.drafts.last_mut() {
             // The client sends neighbouring user events as one message.
             Some(last) if last.role == role && !assistant => last.blocks.extend(blocks),
-            _ => self.drafts.push(Draft { role, blocks, id }),
+            _ => self.drafts.push(Draft {
+                role,
+                blocks,
+                id,
+                billed: billed_tokens(message),
+            }),
         }
     }
 

@@ -63,23 +63,22 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
     if session.boundaries().next().is_none() {
         return Err("no request: no assistant message follows another's".to_owned());
     }
-    session.fixed_tokens = fixed_tokens(&session, &usage);
+    let billed = |upto: usize| {
+        usage
+            .get(upto)
+            .and_then(|u| u.get("request_tokens"))
+            .and_then(Value::as_f64)
+    };
+    session.fixed_tokens = fixed_tokens(&session, billed);
     Ok(session)
 }
 
 /// The billed tokens of the first request that has a count, minus those of its messages.
-fn fixed_tokens(session: &Session, usage: &Value) -> f64 {
+pub(crate) fn fixed_tokens(session: &Session, billed: impl Fn(usize) -> Option<f64>) -> f64 {
     for upto in session.boundaries() {
-        let Some(billed) = usage
-            .get(upto)
-            .and_then(|u| u.get("request_tokens"))
-            .and_then(Value::as_f64)
-        else {
-            continue;
-        };
-        let chars: usize = session.messages[..upto]
-            .iter()
-            .flat_map(|m| &m.parts)
+        let Some(billed) = billed(upto) else { continue };
+        let parts = session.messages[..upto].iter().flat_map(|m| &m.parts);
+        let chars: usize = parts
             .filter(|p| p.kind != PartKind::Thinking)
             .map(|p| p.text.chars().count())
             .sum();
