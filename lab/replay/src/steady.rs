@@ -264,11 +264,16 @@ impl Fold<'_> {
         if let Some(shorter) = shorter {
             text = shorter.into();
         }
+        if self.o.repeat_lines > 0 {
+            text = self.without_repeats(item, &text);
+        }
         let long = text.chars().count() > self.o.arrival_max_chars;
         if long && matches!(item.class, Class::Command | Class::Search) {
             text = trimmed(&text, self.o.arrival_head, self.o.arrival_tail).into();
-        } else if self.o.repeat_lines > 0 {
-            text = self.without_repeats(item, &text);
+            // Part of it is left out, so nothing may point to it.
+            if let Some(number) = item.shown {
+                self.shown.forget(number);
+            }
         }
         item.chars = chars(&text);
         if text != part.text {
