@@ -98,6 +98,7 @@ pub(crate) fn run(
         let settled = settle(&scene, plan, strategy.edits_last_user());
         draft.merge(view, settled);
     }
+    draft.move_inserts(visible);
     // What an edit on a dropped turn would have done is moot.
     draft.plan.edits.retain(|edit| match edit.action {
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => view
@@ -220,6 +221,17 @@ impl Draft {
             Action::InsertTurn(..) => {}
         }
         self.plan.edits.push(edit);
+    }
+
+    /// A new turn whose neighbour was dropped later stands before the next turn that stays.
+    fn move_inserts(&mut self, visible: u32) {
+        for edit in &mut self.plan.edits {
+            if let Action::InsertTurn(before, _) = &mut edit.action {
+                let gone = &self.gone;
+                let stays = (before.0..visible).find(|&turn| !gone[turn as usize]);
+                *before = stays.map_or(*before, TurnId);
+            }
+        }
     }
 
     /// Adds removals that a guard demands.

@@ -91,4 +91,26 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn strategies_can_follow_one_another_in_any_order(
+        says in says(),
+        order in Just(vec![
+            "old-tool-results", "long-messages", "unprotected-tool-outputs", "middle-turns",
+            "summarized-turns", "unimportant-turns", "turns-outside-window",
+        ]).prop_shuffle(),
+        length in 2..7usize,
+    ) {
+        let options = "[old-tool-results]\nwindow_tokens = 200\nmin_prunable_tool_chars = 0\n\
+            [long-messages]\nturns_threshold = 1\nmax_user_chars = 30\n\
+            [unprotected-tool-outputs]\nskip_user_turns = 1\n\
+            [middle-turns]\nkeep_last_turns = 6\ndrop_tool_turns = true\n\
+            [summarized-turns]\nmax_turns = 8\n[unimportant-turns]\nmax_turns = 7\n\
+            [turns-outside-window]\nmax_turns = 5\n";
+        let policy = format!("strategies = {:?}\n{options}", &order[..length]);
+        for dialect in DialectId::ALL {
+            let found = pruned_once(dialect, body(dialect, &says).as_bytes(), &policy);
+            prop_assert!(!found.turns.is_empty());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Sessions and recorded decisions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,18 @@ impl Data {
         if !folder.join("golden").is_dir() {
             return None;
         }
-        let sessions = rows(&folder.join("sessions/claude-code.jsonl.gz"))
+        let recorded = ["openclaw", "beskar", "opencode"]
+            .into_iter()
+            .flat_map(|peer| rows(&folder.join(format!("golden/{peer}.jsonl.gz")), |_| true));
+        let ids: HashSet<String> = recorded
+            .map(|row| row["session"].as_str().unwrap().to_owned())
+            .collect();
+        // A line begins with its session's id: the others need not be parsed.
+        let is_needed = |line: &str| {
+            let id = line.split('"').nth(3).unwrap_or_default();
+            ids.contains(id)
+        };
+        let sessions = rows(&folder.join("sessions/claude-code.jsonl.gz"), is_needed)
             .into_iter()
             .map(|session| {
                 let messages = session["messages"].as_array().unwrap().clone();
@@ -33,7 +44,9 @@ impl Data {
     }
 
     pub(crate) fn recorded(&self, peer: &str) -> Vec<Value> {
-        rows(&self.folder.join(format!("golden/{peer}.jsonl.gz")))
+        rows(&self.folder.join(format!("golden/{peer}.jsonl.gz")), |_| {
+            true
+        })
     }
 
     /// The messages that a row is about.
@@ -43,13 +56,14 @@ impl Data {
     }
 }
 
-fn rows(path: &Path) -> Vec<Value> {
+fn rows(path: &Path, is_needed: impl Fn(&str) -> bool) -> Vec<Value> {
     let mut text = String::new();
     let file = std::fs::File::open(path).unwrap();
     flate2::read::GzDecoder::new(file)
         .read_to_string(&mut text)
         .unwrap();
     text.lines()
+        .filter(|line| is_needed(line))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
