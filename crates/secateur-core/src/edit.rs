@@ -110,6 +110,14 @@ pub enum Why {
     Summarized,
     /// Among the turns with the lowest score.
     Unimportant,
+    /// Padding and repeated paths in a listing.
+    ListingPadding,
+    /// The lines stand above already.
+    LinesStandAbove,
+    /// Oversized when it arrived.
+    LongArrival,
+    /// The work has moved on from it.
+    StaleResult,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
 }
@@ -128,6 +136,10 @@ impl Why {
             Self::OutsideWindow => "older than the window of turns",
             Self::Summarized => "older than the window of turns, told by a summary",
             Self::Unimportant => "among the turns with the lowest score",
+            Self::ListingPadding => "padding and repeated paths in a listing",
+            Self::LinesStandAbove => "lines that stand above already",
+            Self::LongArrival => "oversized when it arrived",
+            Self::StaleResult => "the work has moved on from it",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
         }
     }
@@ -198,6 +210,10 @@ pub enum SkipReason {
     NotSmaller,
     /// An earlier strategy, or an earlier request, edited it already.
     AlreadyEdited,
+    /// A note that stays points to it.
+    PointedTo,
+    /// No round was due, or none paid.
+    NoRound,
     /// Fewer turns than are protected.
     TooFewTurns,
     /// The context is small against the model's window.
@@ -234,6 +250,8 @@ impl SkipReason {
             Self::WouldBeEmpty => "the turn would be empty",
             Self::NotSmaller => "the replacement is not smaller",
             Self::AlreadyEdited => "edited already",
+            Self::PointedTo => "a note that stays points to it",
+            Self::NoRound => "no round was due, or none paid",
             Self::TooFewTurns => "fewer turns than are protected",
             Self::ContextIsSmall => "the context is small against the window",
             Self::ToolIsProtected => "the policy keeps this tool's outputs",

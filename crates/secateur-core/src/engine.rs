@@ -2,18 +2,19 @@
 
 use std::borrow::Cow;
 
-use crate::compose::{self, Draft};
+use crate::compose::{self, Draft, Stage};
 use crate::dialect::{self, DialectId};
 use crate::edit::{Plan, SkipReason, Target};
 use crate::json::Limits;
 use crate::lower::lower;
 use crate::models;
-use crate::policy::Policy;
+use crate::policy::{Cadence, Policy};
 use crate::report::{EngineError, Report, Size, Verdict};
+use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
 use crate::verify::verify;
-use crate::view::View;
+use crate::view::{TurnId, View};
 
 /// What goes out, and what was done.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ fn try_prune<'a>(
         None => dialect::detect(body, &request.limits)?,
     };
     let view = dialect::read(body, dialect, &request.limits)?;
-    let mut plan = plan(&view, request, policy);
+    let Planned { mut plan, account } = plan(&view, request, policy);
     let mut lowered = lower(&view, &plan.edits);
     if !lowered.refused.is_empty() {
         refuse(&mut plan, &lowered.refused);
@@ -68,6 +69,7 @@ fn try_prune<'a>(
     }
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
+    report.account = account;
     let Some(first_edit_at) = splices.first_edit_at() else {
         return Ok(Outcome {
             body: Cow::Borrowed(body),
@@ -101,18 +103,30 @@ fn refuse(plan: &mut Plan, refused: &[(usize, SkipReason)]) {
     }
 }
 
+/// A plan, and what the conversation cost so far if it is pruned in rounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planned {
+    /// What to cut.
+    pub plan: Plan,
+    /// What it cost.
+    pub account: Option<Account>,
+}
+
 /// The plan for a body that was read: gate, strategies, guards.
 #[must_use]
-pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Plan {
+pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Planned {
     let skip = |reason| {
         let mut plan = Plan::default();
         plan.leave(None, Target::Request, reason);
-        plan
+        Planned {
+            plan,
+            account: None,
+        }
     };
     if !policy.m7.enabled {
         return skip(SkipReason::NotOptedIn);
     }
-    if !m7_is_eligible(view, policy) {
+    if policy.cadence == Cadence::EveryRequest && !m7_is_eligible(view, policy) {
         return skip(SkipReason::NotEligible);
     }
     if view.history_is_elsewhere() {
@@ -123,19 +137,41 @@ pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Plan {
     let model = ModelFacts {
         window_tokens: policy.window_tokens(name),
         thinking_is_bound: name.is_some_and(models::thinking_is_bound),
+        cache: models::cache_prices(name),
     };
-    let visible = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);
+    let stage = Stage::new(view, model);
     let mut draft = Draft::new(view);
-    let exchanges = view.exchanges();
-    compose::run(
-        view,
-        &exchanges,
-        model,
-        visible,
-        &policy.strategies(),
-        &mut draft,
-    );
-    draft.into_plan()
+    match policy.cadence {
+        Cadence::EveryRequest => {
+            compose::run(&stage, &policy.strategies(), &mut draft);
+            Planned {
+                plan: draft.into_plan(),
+                account: None,
+            }
+        }
+        Cadence::Rounds => {
+            let is_eligible = |visible: u32| m7_was_eligible(view, policy, visible);
+            let strategies = policy.strategies();
+            let account =
+                rounds::fold(&stage, &policy.rounds, is_eligible, &strategies, &mut draft);
+            Planned {
+                plan: draft.into_plan(),
+                account: Some(account),
+            }
+        }
+    }
+}
+
+/// Whether the request with the first `visible` turns was eligible. What stands outside the list of
+/// turns is taken to have been there from the start.
+fn m7_was_eligible(view: &View<'_>, policy: &Policy, visible: u32) -> bool {
+    let Some(last) = visible.checked_sub(1).map(TurnId) else {
+        return false;
+    };
+    let list = view.list().unwrap_or_default();
+    let outside = view.body().len() - list.len();
+    let inside = view.turn_span(last).end.saturating_sub(list.start) as usize;
+    visible as usize > policy.m7.min_messages || outside + inside > policy.m7.min_body_chars
 }
 
 /// More messages or more characters than the thresholds. A body cannot have more characters than

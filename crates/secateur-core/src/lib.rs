@@ -3,6 +3,7 @@
 //! No I/O, clock, environment or randomness: the same body and policy give the same bytes on every
 //! machine. See `ARCHITECTURE.md` for the way the data goes.
 
+pub mod arrival;
 pub mod check;
 pub mod compose;
 pub mod condense;
@@ -16,12 +17,15 @@ pub mod models;
 pub mod placeholder;
 pub mod policy;
 pub mod report;
+pub mod rounds;
 pub mod scene;
 mod splice;
 pub mod strategy;
+pub mod timeline;
+pub mod tool_facts;
 mod verify;
 pub mod view;
 
-pub use engine::{Outcome, Request, plan, prune};
+pub use engine::{Outcome, Planned, Request, plan, prune};
 pub use splice::SpliceError;
 pub use verify::VerifyError;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
+use crate::rounds::Account;
 use crate::splice::SpliceError;
 use crate::verify::VerifyError;
 use crate::view::{PartId, Role, View};
@@ -48,7 +49,7 @@ pub struct Size {
 }
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// How it ended.
     pub verdict: Verdict,
@@ -66,6 +67,8 @@ pub struct Report {
     pub after: Size,
     /// How many turns were dropped.
     pub turns_removed: usize,
+    /// What the conversation cost so far, with and without, if it is pruned in rounds.
+    pub account: Option<Account>,
     /// What was cut, where, by whom and why.
     pub cuts: Vec<Cut>,
     /// What was left alone, where, by whom and why.
@@ -174,6 +177,7 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            account: None,
             cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
@@ -194,6 +198,7 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            account: None,
             cuts: Vec::new(),
             left: Vec::new(),
             plan: Plan::default(),

@@ -4,20 +4,27 @@
 //! turn, so its plan depends on the visible turns alone.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use crate::compose::Draft;
 use crate::edit::{Action, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
+use crate::rounds::CachePrices;
+use crate::strategy::tool_class::ToolClass;
+use crate::timeline::{Timeline, Use};
+use crate::tool_facts::ToolFacts;
 use crate::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
 
 /// What is known of the model that will read the request, resolved once from policy and table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelFacts {
     /// Context window in tokens.
     pub window_tokens: usize,
     /// Thinking blocks are bound to everything before them.
     pub thinking_is_bound: bool,
+    /// What cached input costs.
+    pub cache: CachePrices,
 }
 
 /// What has become of a part so far.
@@ -38,9 +45,12 @@ pub enum PartState {
 pub struct Scene<'s, 'a> {
     pub(crate) view: &'s View<'a>,
     pub(crate) exchanges: &'s Exchanges,
+    pub(crate) timeline: &'s Timeline,
+    pub(crate) facts: &'s OnceCell<ToolFacts>,
     pub(crate) draft: &'s Draft,
     pub(crate) model: ModelFacts,
     pub(crate) visible: u32,
+    pub(crate) request: u32,
     pub(crate) ends: Ends,
 }
 
@@ -153,6 +163,61 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view
             .name(part)
             .or_else(|| self.view.name(self.exchanges.call_of(part)?))
+    }
+
+    /// What kind of tool a call or result is of; `None` if that is not known.
+    #[must_use]
+    pub fn tool_class(&self, part: PartId) -> Option<ToolClass> {
+        self.tool_facts().class(part)
+    }
+
+    /// What calls and results are about.
+    #[must_use]
+    pub fn tool_facts(&self) -> &'s ToolFacts {
+        self.facts
+            .get_or_init(|| ToolFacts::of(self.view, self.exchanges, self.timeline))
+    }
+
+    /// The number of the present request, from 0.
+    #[must_use]
+    pub fn request(&self) -> u32 {
+        self.request
+    }
+
+    /// How many messages of a user there are.
+    #[must_use]
+    pub fn user_turns(&self) -> u32 {
+        self.timeline.user_turns(self.visible)
+    }
+
+    /// When a part came, or when a note last pointed to it.
+    #[must_use]
+    pub fn last_use(&self, part: PartId) -> Use {
+        let first = self
+            .view
+            .part(part)
+            .turn
+            .map(|turn| self.timeline.first_use(turn));
+        let first = first.unwrap_or(Use {
+            request: 0,
+            user_turns: 0,
+        });
+        self.draft.last_use(part).unwrap_or(first)
+    }
+
+    /// Whether an untouched result may be shortened at all.
+    pub(crate) fn may_shorten(&self, result: PartId) -> bool {
+        let part = self.view.part(result);
+        let is_text = !part.has_media && !part.is_signed;
+        is_text
+            && self.exchanges.call_of(result).is_some()
+            && self.state(result) == PartState::Whole
+    }
+
+    /// The top-level string arguments of a call that have one of these names.
+    #[must_use]
+    pub fn string_args(&self, call: PartId, keys: &[&str]) -> Vec<String> {
+        self.view.string_args(call, keys)
     }
 
     /// The call that a result answers.

@@ -46,6 +46,17 @@ Examples:
   secateur check request.json
   secateur check - --dialect gemini-generate-content --json < request.json")]
     Check(CheckArgs),
+    /// Replay recorded sessions under policies: the bill, and what is kept.
+    #[command(after_help = "\
+Reads sessions in Anthropic and OpenAI form (.json, .jsonl, also .gz) and Claude Code logs (.jsonl).
+Every request of every session is pruned as it would have been, priced at cache tiers, and checked
+for what the model's real next message needed.
+
+Examples:
+  secateur replay sessions.jsonl.gz
+  secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
+  secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
+    Replay(ReplayArgs),
     /// List the wire formats.
     Dialects {
         /// As JSON.
@@ -161,6 +172,24 @@ pub(crate) struct PlanArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// Files with sessions.
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Compare these presets instead of one policy; --set applies to each that has the key.
+    #[arg(long, value_name = "PRESET,…", value_delimiter = ',')]
+    pub(crate) compare: Vec<String>,
+    /// Threads; 0 takes one for each core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,7 @@ mod lists;
 mod plan;
 mod policies;
 mod prune;
+mod replay;
 mod table;
 mod tokens;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Prune(args) => prune::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),
         Command::Presets { name, json } => lists::presets(name.as_deref(), json),

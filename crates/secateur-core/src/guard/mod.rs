@@ -5,12 +5,16 @@
 
 mod exchange;
 mod part;
+mod pointed_to;
 mod role_order;
 mod signed_thinking;
 mod stays;
 
 pub(crate) use part::veto_part;
-pub(crate) use signed_thinking::{open_exchange, signed_thinking};
+pub(crate) use pointed_to::keep_what_is_pointed_to;
+pub(crate) use signed_thinking::{
+    open_exchange, open_exchange_needs_thinking, position, remove_bound_thinking, signed_thinking,
+};
 pub(crate) use stays::why_turn_stays;
 
 use crate::edit::{Plan, StrategyId, Target};

@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 use super::nearest::nearest;
 use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
+use crate::rounds::Rounds;
 use crate::strategy::{self, Options};
 
 /// What is wrong with a policy, where, and what to do.
@@ -28,9 +29,17 @@ struct Head {
     context_tokens: usize,
     models: BTreeMap<String, ModelOverride>,
     m7: M7,
+    rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 5] = ["preset", "cadence", "context_tokens", "models", "m7"];
+const TOP_KEYS: [&str; 6] = [
+    "preset",
+    "cadence",
+    "context_tokens",
+    "models",
+    "m7",
+    "rounds",
+];
 
 impl Policy {
     /// The policy of a preset.
@@ -220,6 +229,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
         context_tokens: file.context_tokens,
         models: file.models,
         m7: file.m7,
+        rounds: file.rounds,
         options,
     })
 }

@@ -11,6 +11,7 @@ pub use file::PolicyError;
 use std::collections::BTreeMap;
 
 use crate::models;
+use crate::rounds::Rounds;
 use crate::strategy::{Options, Strategy};
 
 /// When new decisions are taken.
@@ -20,6 +21,8 @@ pub enum Cadence {
     /// Every request is planned from scratch.
     #[default]
     EveryRequest,
+    /// New cuts are taken in rounds, when they pay; between rounds nothing that was sent changes.
+    Rounds,
 }
 
 /// Gate and strategies of M7.
@@ -67,6 +70,8 @@ pub struct Policy {
     pub models: BTreeMap<String, ModelOverride>,
     /// Context pruning.
     pub m7: M7,
+    /// When a round is taken.
+    pub rounds: Rounds,
     /// The options of every strategy.
     #[serde(flatten)]
     pub options: Options,
@@ -115,6 +120,10 @@ impl Preset {
 
 /// All presets, in the order in which they are listed to people.
 pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "steady",
+        toml: include_str!("../../presets/steady.toml"),
+    },
     Preset {
         name: "tessera",
         toml: include_str!("../../presets/tessera.toml"),

@@ -9,29 +9,40 @@ mod cleared;
 mod context_size;
 mod digest;
 mod head_and_tail;
+mod long_arrivals;
 mod long_messages;
 mod middle_turns;
 mod old_tool_results;
 mod options;
+mod padded_listings;
 #[cfg(test)]
 mod properties;
+mod repeated_lines;
+mod stale_results;
 mod summarized_turns;
+pub(crate) mod tool_class;
 mod tool_names;
 mod turns_outside_window;
 mod unimportant_turns;
 mod unprotected_tool_outputs;
 
+pub use long_arrivals::LongArrivals;
 pub use long_messages::LongMessages;
 pub use middle_turns::MiddleTurns;
 pub use old_tool_results::{HardClear, Mode, OldToolResults, SoftTrim};
 pub use options::OptionFact;
 pub(crate) use options::options;
+pub use padded_listings::PaddedListings;
+pub use repeated_lines::RepeatedLines;
+pub use stale_results::StaleResults;
 pub use summarized_turns::{SummarizedTurns, Summary};
+pub use tool_class::ToolClass;
 pub use tool_names::ToolNames;
 pub use turns_outside_window::TurnsOutsideWindow;
 pub use unimportant_turns::UnimportantTurns;
 pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 
+use crate::arrival::Arrivals;
 use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
 
@@ -42,6 +53,11 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
 
     /// What it would cut.
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan;
+
+    /// How it shortens results when they arrive, if it does. Such a strategy plans nothing else.
+    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
+        None
+    }
 
     /// Whether it may rewrite text of the last user message (which always stays).
     fn edits_last_user(&self) -> bool {
@@ -123,4 +139,8 @@ strategies! {
     "turns_outside_window.rs" turns_outside_window: TurnsOutsideWindow,
     "summarized_turns.rs" summarized_turns: SummarizedTurns,
     "unimportant_turns.rs" unimportant_turns: UnimportantTurns,
+    "padded_listings.rs" padded_listings: PaddedListings,
+    "repeated_lines.rs" repeated_lines: RepeatedLines,
+    "long_arrivals.rs" long_arrivals: LongArrivals,
+    "stale_results.rs" stale_results: StaleResults,
 }

@@ -160,6 +160,11 @@ impl<'a> View<'a> {
         (start..end).map(PartId)
     }
 
+    /// One past the index of a turn's last part.
+    pub(crate) fn parts_end(&self, turn: TurnId) -> usize {
+        self.turn(turn).parts.1 as usize
+    }
+
     /// The elements of the turns' array that make up a turn.
     #[must_use]
     pub fn items_of(&self, turn: TurnId) -> &[Seat] {
@@ -274,6 +279,36 @@ impl<'a> View<'a> {
             (ArgsForm::Value, _) => Cow::Borrowed(part.value.of(self.body)),
             (ArgsForm::Text, at) => self.slots[at as usize].text.decode(self.body),
         }
+    }
+
+    /// The top-level string arguments of a call that have one of these names, in the order of the
+    /// arguments.
+    #[must_use]
+    pub fn string_args(&self, id: PartId, keys: &[&str]) -> Vec<String> {
+        let args = self.args(id);
+        let mut found = Vec::new();
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() == Ok(Kind::Object) {
+            // Arguments that are no JSON have no names.
+            let _ = cursor.object(|cursor, name| {
+                let name = name.decode(&args);
+                if keys.contains(&name.as_ref()) && cursor.peek()? == Kind::String {
+                    found.push(cursor.string()?.decode(&args).into_owned());
+                } else {
+                    cursor.skip()?;
+                }
+                Ok::<_, JsonError>(())
+            });
+        }
+        found
+    }
+
+    /// The first non-empty string argument of a call among these names, by the order of the names.
+    #[must_use]
+    pub fn first_arg(&self, id: PartId, keys: &[&str]) -> Option<String> {
+        keys.iter()
+            .find_map(|key| self.arg(id, key))
+            .filter(|value| !value.is_empty())
     }
 
     /// A top-level string argument of a call.
