@@ -1,6 +1,9 @@
 //! Whether a provider would accept a body. The same rules judge the input for `secateur check` and
 //! the output before it goes out.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use crate::dialect::DialectId;
 use crate::view::{PartId, PartKind, Role, TurnId, View};
 
@@ -129,22 +132,17 @@ fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)
     for id in view.parts_of(turn) {
         let part = view.part(id);
         let is_blank = || {
-            view.slots(id)
-                .iter()
-                .all(|slot| is_blank(slot.text.raw(view.body())))
+            view.slots(id).iter().all(|slot| {
+                let starts_with_word =
+                    |raw: &str| raw.starts_with(|c: char| c != '\\' && !c.is_whitespace());
+                !starts_with_word(slot.text.raw(view.body()))
+                    && slot.text.decode(view.body()).trim().is_empty()
+            })
         };
         if part.kind == PartKind::Text && is_blank() && !is_final_answer {
             report(Rule::EmptyText, part.value.start);
         }
     }
-}
-
-/// Whether a raw JSON string holds white space only, escaped or not.
-fn is_blank(raw: &str) -> bool {
-    raw.split(r"\n")
-        .flat_map(|line| line.split(r"\t"))
-        .flat_map(|line| line.split(r"\r"))
-        .all(|text| text.trim().is_empty())
 }
 
 /// Where results must follow their call at once: every call of a turn is answered in the run of
@@ -160,12 +158,12 @@ fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
                 }
             }
         };
-    let mut index: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
+    let mut index: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
     for turn in view.turn_ids() {
         let results: Vec<PartId> = of_kind(view, turn, PartKind::Result).collect();
         for result in &results {
             let waiting = index
-                .get(key(view, *result))
+                .get(&key(view, *result))
                 .map(Vec::as_slice)
                 .unwrap_or_default();
             // Two results for one call are let through: some clients split them.
@@ -221,10 +219,17 @@ fn of_kind<'v>(
         .filter(move |&part| view.part(part).kind == kind)
 }
 
+/// Whether it is an id, and the id or name, decoded.
+type Key<'v> = (bool, Cow<'v, str>);
+
 /// What pairs a call with its result: the id, or without one the tool's name.
-fn key<'v>(view: &'v View<'_>, part: PartId) -> &'v str {
+fn key<'v>(view: &View<'v>, part: PartId) -> Key<'v> {
     let part = view.part(part);
-    part.id.or(part.name).map_or("", |key| key.raw(view.body()))
+    match (part.id, part.name) {
+        (Some(id), _) => (true, id.decode(view.body())),
+        (None, Some(name)) => (false, name.decode(view.body())),
+        (None, None) => (false, Cow::Borrowed("")),
+    }
 }
 
 fn offset(view: &View<'_>, id: PartId) -> u32 {

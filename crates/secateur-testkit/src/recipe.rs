@@ -24,7 +24,7 @@ pub enum Mode {
 }
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Recipe {
     /// Valid or dirty.
     pub mode: Mode,
@@ -75,6 +75,19 @@ impl Recipe {
     #[must_use]
     pub fn body(&self, dialect: DialectId) -> Vec<u8> {
         self.spelling.write(&self.conversation().json(dialect))
+    }
+}
+
+impl std::fmt::Debug for Recipe {
+    /// Short enough to be read in a failing test's message: the turns, not the genes.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{:?} {:?} {:?}",
+            self.mode,
+            self.spelling,
+            self.conversation().turns
+        )
     }
 }
 
