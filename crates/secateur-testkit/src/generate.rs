@@ -49,7 +49,7 @@ pub(crate) fn conversation(recipe: &Recipe) -> Conversation {
 }
 
 fn some_text(choices: &mut Choices<'_>) -> String {
-    let (kind, size, seed) = (choices.below(8), choices.below(12), choices.byte());
+    let (kind, size, seed) = (choices.below(8), choices.below(24), choices.byte());
     text::mean(kind, size, u64::from(seed))
 }
 

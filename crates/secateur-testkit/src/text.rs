@@ -53,7 +53,9 @@ const KEYS: &[&str] = &[
 ];
 
 /// How long a text may be, in pieces, by size class. Most are short.
-const SIZES: [usize; 12] = [1, 1, 2, 3, 5, 8, 13, 21, 40, 90, 300, 900];
+const SIZES: [usize; 24] = [
+    1, 1, 2, 3, 5, 8, 13, 1, 2, 3, 21, 1, 5, 2, 34, 1, 3, 55, 1, 2, 90, 8, 1, 500,
+];
 
 /// A text of this kind and size class; never blank.
 pub(crate) fn mean(kind: usize, size: usize, seed: u64) -> String {
@@ -79,8 +81,8 @@ pub(crate) fn mean(kind: usize, size: usize, seed: u64) -> String {
 /// Marked-up context of the kind that retrieval puts into a prompt.
 fn chunks(pieces: usize, dice: &mut Dice) -> String {
     let mut text = String::from("Answer from these.\n<documents>\n");
-    for at in 1..=pieces.clamp(3, 40) {
-        let words = sentence(6 + dice.below(30), dice);
+    for at in 1..=pieces.clamp(3, 30) {
+        let words = sentence(4 + dice.below(12), dice);
         text.push_str(&format!(
             "<document index=\"{at}\">\n{words}\n</document>\n"
         ));
