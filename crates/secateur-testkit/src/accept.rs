@@ -22,7 +22,7 @@ enum Who {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
-    Text { blank: bool },
+    Text { blank: bool, empty: bool },
     Call(String),
     Result(String),
     Reasoning,
@@ -43,22 +43,27 @@ pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
     if messages.is_empty() {
         *wrong.entry("no turns").or_default() += 1;
     }
+    if dialect != DialectId::OpenaiResponses {
+        ids_are_unique(&messages, &mut wrong);
+    }
     match dialect {
         DialectId::AnthropicMessages => {
             first_is_users(&messages, &mut wrong);
-            pairs_are_adjacent(&messages, &mut wrong);
+            pairs_are_adjacent(&merged(&messages), true, &mut wrong);
             results_lead(&messages, &mut wrong);
             nothing_is_empty(&messages, &mut wrong);
             roles_are_known(&messages, &mut wrong);
         }
         DialectId::GeminiGenerateContent => {
             first_is_users(&messages, &mut wrong);
-            pairs_are_adjacent(&messages, &mut wrong);
-            calls_follow_users(&messages, &mut wrong);
+            let merged = merged(&messages);
+            pairs_are_adjacent(&merged, false, &mut wrong);
+            calls_follow_users(&merged, &mut wrong);
             roles_are_known(&messages, &mut wrong);
         }
         DialectId::OpenaiResponses => {
             reasoning_is_followed(&messages, &mut wrong);
+            known_reasoning_keeps_its_item(list(request, "input"), &mut wrong);
             let elsewhere = ["previous_response_id", "conversation"];
             if elsewhere
                 .iter()
@@ -68,7 +73,7 @@ pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
             }
         }
         _ => {
-            pairs_are_adjacent(&messages, &mut wrong);
+            pairs_are_adjacent(&messages, false, &mut wrong);
             roles_are_known(&messages, &mut wrong);
         }
     }
@@ -76,8 +81,11 @@ pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
 }
 
 fn text(value: &Value) -> What {
-    let blank = value.as_str().is_none_or(|text| text.trim().is_empty());
-    What::Text { blank }
+    let text = value.as_str().unwrap_or_default();
+    What::Text {
+        blank: text.trim().is_empty(),
+        empty: text.is_empty(),
+    }
 }
 
 fn key(id: Option<&Value>, name: Option<&Value>) -> String {
@@ -199,7 +207,8 @@ fn responses(items: &[Value]) -> Vec<Message> {
             .get("type")
             .and_then(Value::as_str)
             .unwrap_or("message");
-        let has_id = item.get("call_id").is_some_and(Value::is_string);
+        let has_id = item.get("call_id").is_some_and(Value::is_string)
+            && item.get("execution").is_none_or(|by| by != "server");
         let (by, part) = match kind {
             "message" => (who(item.get("role")), What::Else),
             "reasoning" => (Who::Model, What::Reasoning),
@@ -233,6 +242,17 @@ fn first_is_users(messages: &[Message], wrong: &mut Complaints) {
     }
 }
 
+fn ids_are_unique(messages: &[Message], wrong: &mut Complaints) {
+    for message in messages {
+        let calls = keys(message, true);
+        for (nth, call) in calls.iter().enumerate() {
+            if call.starts_with("id ") && calls[..nth].contains(call) {
+                *wrong.entry("one id twice").or_default() += 1;
+            }
+        }
+    }
+}
+
 fn roles_are_known(messages: &[Message], wrong: &mut Complaints) {
     let strangers = messages
         .iter()
@@ -243,8 +263,27 @@ fn roles_are_known(messages: &[Message], wrong: &mut Complaints) {
     }
 }
 
+/// Neighbouring messages with calls count as one.
+fn merged(messages: &[Message]) -> Vec<Message> {
+    let mut merged: Vec<Message> = Vec::new();
+    for message in messages {
+        let calls =
+            |message: &Message| !keys(message, true).is_empty() && keys(message, false).is_empty();
+        match merged.last_mut() {
+            Some(last) if calls(last) && calls(message) => {
+                last.parts.extend(message.parts.iter().cloned())
+            }
+            _ => merged.push(Message {
+                who: message.who,
+                parts: message.parts.clone(),
+            }),
+        }
+    }
+    merged
+}
+
 /// The calls of a message are answered by the results right behind it, and only those are.
-fn pairs_are_adjacent(messages: &[Message], wrong: &mut Complaints) {
+fn pairs_are_adjacent(messages: &[Message], calls_come_last: bool, wrong: &mut Complaints) {
     for (at, message) in messages.iter().enumerate() {
         let calls = keys(message, true);
         let behind = messages[at + 1..]
@@ -258,12 +297,19 @@ fn pairs_are_adjacent(messages: &[Message], wrong: &mut Complaints) {
                 break;
             }
         }
+        // A call with text behind it is not answered at once, whatever follows.
+        let is_text = |part: &What| matches!(part, What::Text { .. });
+        let last_text = message
+            .parts
+            .iter()
+            .rposition(is_text)
+            .filter(|_| calls_come_last);
+        let parts = message.parts[..last_text.unwrap_or(0)].iter();
+        let too_early = parts.filter(|part| matches!(part, What::Call(_))).count();
         for (nth, call) in calls.iter().enumerate() {
             let earlier = calls[..nth].iter().filter(|other| *other == call).count();
-            if earlier > 0 && call.starts_with("id ") {
-                *wrong.entry("one id twice").or_default() += 1;
-            }
-            if answers.iter().filter(|answer| *answer == call).count() <= earlier {
+            if nth < too_early || answers.iter().filter(|answer| *answer == call).count() <= earlier
+            {
                 *wrong.entry("call without result").or_default() += 1;
             }
         }
@@ -336,11 +382,17 @@ fn nothing_is_empty(messages: &[Message], wrong: &mut Complaints) {
         if at + 1 == count && message.who == Who::Model {
             continue;
         }
-        let blanks = message
-            .parts
-            .iter()
-            .filter(|part| **part == What::Text { blank: true })
-            .count();
+        let is_bad = |part: &&What| match part {
+            What::Text { blank, empty } => {
+                if message.who == Who::Model {
+                    *empty
+                } else {
+                    *blank
+                }
+            }
+            _ => false,
+        };
+        let blanks = message.parts.iter().filter(is_bad).count();
         let empty = blanks + usize::from(message.parts.is_empty());
         if empty > 0 {
             *wrong.entry("empty text").or_default() += empty;
@@ -363,5 +415,20 @@ fn reasoning_is_followed(messages: &[Message], wrong: &mut Complaints) {
     let count = alone.count();
     if count > 0 {
         wrong.insert("reasoning without the item behind it", count);
+    }
+}
+
+/// Reasoning that the provider knows by id wants the answer that it came with, with its id.
+fn known_reasoning_keeps_its_item(items: &[Value], wrong: &mut Complaints) {
+    for pair in items.windows(2) {
+        let is_known = pair[0]["type"] == "reasoning"
+            && pair[0]["id"].is_string()
+            && pair[0]["encrypted_content"].is_string();
+        let is_rewritten = pair[1]["role"] == "assistant" && pair[1]["id"].is_null();
+        if is_known && is_rewritten {
+            *wrong
+                .entry("reasoning without the item behind it")
+                .or_default() += 1;
+        }
     }
 }

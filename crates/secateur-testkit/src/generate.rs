@@ -253,11 +253,12 @@ impl Maker {
 
     /// In valid conversations the model never speaks twice in a row.
     fn assistant(&mut self, parts: Vec<Part>) {
-        let is_after_model = matches!(self.turns.last(), Some(Turn::Assistant(_)))
-            || matches!(
-                self.turns.as_slice(),
-                [.., Turn::Assistant(_), Turn::System(_)]
-            );
+        let mut spoken = self
+            .turns
+            .iter()
+            .rev()
+            .filter(|turn| !matches!(turn, Turn::System(_)));
+        let is_after_model = matches!(spoken.next(), Some(Turn::Assistant(_)));
         if self.is_valid && is_after_model {
             self.user(vec![Part::Plain("Go on.".into())]);
         }

@@ -124,7 +124,7 @@ fn assistant(parts: &[Part], items: &mut Vec<Json>) {
         .cloned()
         .collect();
     if !spoken.is_empty() {
-        items.push(message("assistant", &spoken, "output_text"));
+        items.push(message("assistant", &spoken, "output_text").with("id", "msg_1".into()));
     }
     for part in parts {
         if let Part::Call(call) = part {
