@@ -21,6 +21,7 @@ mod raw;
 pub mod recipe;
 pub mod session;
 mod spelling;
+pub mod targets;
 mod text;
 mod wire;
 
