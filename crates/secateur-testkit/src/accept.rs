@@ -271,7 +271,7 @@ fn merged(messages: &[Message]) -> Vec<Message> {
             |message: &Message| !keys(message, true).is_empty() && keys(message, false).is_empty();
         match merged.last_mut() {
             Some(last) if calls(last) && calls(message) => {
-                last.parts.extend(message.parts.iter().cloned())
+                last.parts.extend(message.parts.iter().cloned());
             }
             _ => merged.push(Message {
                 who: message.who,

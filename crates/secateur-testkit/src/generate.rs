@@ -116,9 +116,9 @@ impl Maker {
                     Part::Unknown(some_text(choices)),
                 ];
                 if choices.rarely(2) {
-                    self.assistant(parts)
+                    self.assistant(parts);
                 } else {
-                    self.user(parts)
+                    self.user(parts);
                 }
             }
             11 => self.turns.push(Turn::System(some_text(choices))),

@@ -223,7 +223,7 @@ fn texts_survive(dialect: DialectId, body: &[u8], out: &[u8], plan: &Plan) -> Re
                 .for_each(|part| is_gone[part.index()] = true),
             Action::DropPart(part) => is_gone[part.index()] = true,
             Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
-                edits[part.index()] = Some(&edit.action)
+                edits[part.index()] = Some(&edit.action);
             }
             Action::InsertTurn(turn, _) => {
                 if let Some(first) = before.parts_of(*turn).next() {
