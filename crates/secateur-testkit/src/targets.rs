@@ -48,7 +48,7 @@ pub fn raw_read(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes as a recipe: every promise, with four of the strategies and presets. The first byte picks
+/// Bytes as a recipe: every promise, with two of the strategies and presets. The first byte picks
 /// the dialect, the mode and the options, the length picks the policies.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn structured_prune(bytes: &[u8]) -> Result<Vec<Fate>, String> {
         Mode::Dirty
     };
     // Longer recipes find no more, only more slowly.
-    let recipe = Recipe::from_bytes(mode, rest.get(..600).unwrap_or(rest));
+    let recipe = Recipe::from_bytes(mode, rest.get(..300).unwrap_or(rest));
     let body = recipe.body(dialect);
     agree(dialect, &body).map_err(|apart| format!("{dialect}: {apart}"))?;
     let policies = &POLICIES[usize::from(pick >> 5)];
@@ -71,7 +71,7 @@ pub fn structured_prune(bytes: &[u8]) -> Result<Vec<Fate>, String> {
         .iter()
         .cycle()
         .skip(turn % policies.len().max(1))
-        .take(4);
+        .take(2);
     let judge = |named: &Named| {
         hold(dialect, &body, named).map_err(|broken| format!("{dialect}, {}: {broken}", named.name))
     };
