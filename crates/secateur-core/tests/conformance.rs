@@ -3,6 +3,11 @@
 //!
 //! `SECATEUR_BLESS=1` writes the outputs instead of comparing them. Look at the diff before you
 //! commit it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

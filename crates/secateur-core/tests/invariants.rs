@@ -1,6 +1,10 @@
 //! Every promise of the engine, on generated conversations, for every dialect, strategy and preset.
 //!
 //! `SECATEUR_CASES` raises the number of cases.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

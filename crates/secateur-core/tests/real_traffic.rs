@@ -2,6 +2,12 @@
 //!
 //! The data is not part of the project: `SECATEUR_DATA` names its folder, `../shared/data` beside
 //! the workspace is the default, and without it the tests say so and pass.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -145,7 +151,7 @@ fn no_recorded_request_is_broken_by_any_strategy_or_preset() {
                 Ok(fate) => {
                     *fates
                         .entry(format!("{} {fate:?}", recording.dialect))
-                        .or_default() += 1
+                        .or_default() += 1;
                 }
                 Err(broken) => panic!("{} with {}: {broken}", recording.id, named.name),
             }

@@ -219,6 +219,10 @@ mod tests {
     use super::*;
     use DialectId::*;
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "expectations read better by value"
+    )]
     fn check(body: &str, expected: Result<DialectId, ReadError>) {
         assert_eq!(
             detect(body.as_bytes(), &Limits::default()),
@@ -260,6 +264,22 @@ mod tests {
             Ok(OpenaiChat),
         );
         check(r#"{"model":"anything","messages":[]}"#, Ok(OpenaiChat));
+    }
+
+    #[test]
+    fn chat_servers_with_members_of_their_own_are_still_chat() {
+        for body in [
+            r#"{"model":"glm-5","messages":[],"thinking":{"type":"enabled"}}"#,
+            r#"{"messages":[{"role":"user","content":[{"type":"video_url"}]}]}"#,
+            r#"{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":[]}]}]}"#,
+            r#"{"model":"deepseek-ai/R1","messages":[],"max_tokens":9}"#,
+        ] {
+            check(body, Ok(OpenaiChat));
+        }
+        check(
+            r#"{"messages":[{"content":[{"type":"thinking","signature":"s"}]}]}"#,
+            Ok(AnthropicMessages),
+        );
     }
 
     #[test]
