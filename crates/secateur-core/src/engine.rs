@@ -56,6 +56,55 @@ fn try_prune<'a>(
     request: &Request<'_>,
     policy: &Policy,
 ) -> Result<Outcome<'a>, EngineError> {
+    let Applied {
+        view,
+        mut report,
+        output,
+        items_after,
+    } = apply(body, request, policy)?;
+    let Cow::Owned(output) = output else {
+        return Ok(Outcome {
+            body: Cow::Borrowed(body),
+            report,
+            error: None,
+        });
+    };
+    verify(&view, items_after, &output, &request.limits, false)?;
+    report.verdict = Verdict::Pruned;
+    report.stack = vec!["m7"];
+    report.turns_removed = Report::count_turns(&report.plan);
+    report.after = Size {
+        bytes: output.len(),
+        chars: crate::json::strings::count_chars(output.as_bytes()),
+        messages: items_after,
+    };
+    Ok(Outcome {
+        body: Cow::Owned(output.into_bytes()),
+        report,
+        error: None,
+    })
+}
+
+/// A body with its plan carried out and not verified yet.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Applied<'a> {
+    view: View<'a>,
+    report: Report,
+    output: Cow<'a, str>,
+    items_after: usize,
+}
+
+/// Read, plan, guard, lower and apply: everything but the last look. Public for benchmarks.
+///
+/// # Errors
+/// What makes [`prune`] fail open before it verifies.
+#[doc(hidden)]
+pub fn apply<'a>(
+    body: &'a [u8],
+    request: &Request<'_>,
+    policy: &Policy,
+) -> Result<Applied<'a>, EngineError> {
     let dialect = match request.dialect {
         Some(dialect) => dialect,
         None => dialect::detect(body, &request.limits)?,
@@ -70,28 +119,13 @@ fn try_prune<'a>(
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
     report.account = account;
-    let Some(first_edit_at) = splices.first_edit_at() else {
-        return Ok(Outcome {
-            body: Cow::Borrowed(body),
-            report,
-            error: None,
-        });
-    };
+    report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
     let output = splices.apply(view.body());
-    verify(&view, lowered.items_after, &output, &request.limits, false)?;
-    report.verdict = Verdict::Pruned;
-    report.stack = vec!["m7"];
-    report.first_edit_at = Some(first_edit_at as usize);
-    report.turns_removed = Report::count_turns(&report.plan);
-    report.after = Size {
-        bytes: output.len(),
-        chars: crate::json::strings::count_chars(output.as_bytes()),
-        messages: lowered.items_after,
-    };
-    Ok(Outcome {
-        body: Cow::Owned(output.into_owned().into_bytes()),
+    Ok(Applied {
+        view,
         report,
-        error: None,
+        output,
+        items_after: lowered.items_after,
     })
 }
 

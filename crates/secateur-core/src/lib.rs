@@ -26,6 +26,8 @@ pub mod tool_facts;
 mod verify;
 pub mod view;
 
+#[doc(hidden)]
+pub use engine::{Applied, apply};
 pub use engine::{Outcome, Planned, Request, plan, prune};
 pub use splice::SpliceError;
 pub use verify::VerifyError;

@@ -19,6 +19,8 @@ static FACTS: Facts = Facts {
         results_follow_their_call: true,
         results_come_first: true,
         calls_follow_user: false,
+        calling_turns_merge: true,
+        calls_end_their_turn: true,
         text_is_not_empty: true,
         reasoning_has_follower: false,
     },

@@ -19,6 +19,8 @@ static FACTS: Facts = Facts {
         results_follow_their_call: true,
         results_come_first: false,
         calls_follow_user: false,
+        calling_turns_merge: false,
+        calls_end_their_turn: false,
         text_is_not_empty: false,
         reasoning_has_follower: false,
     },

@@ -30,7 +30,7 @@ pub(super) fn shape(what: &'static str, cursor: &Cursor<'_>) -> ReadError {
 pub(super) fn expect_object(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(), ReadError> {
     match cursor.peek()? {
         Kind::Object => Ok(()),
-        _ => Err(shape(what, cursor)),
+        _ => Err(misplaced(what, cursor)?),
     }
 }
 
@@ -38,8 +38,14 @@ pub(super) fn expect_object(cursor: &mut Cursor<'_>, what: &'static str) -> Resu
 pub(super) fn expect_array(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(), ReadError> {
     match cursor.peek()? {
         Kind::Array => Ok(()),
-        _ => Err(shape(what, cursor)),
+        _ => Err(misplaced(what, cursor)?),
     }
+}
+
+/// A value of the wrong kind. What is no JSON at all (`not json`) gets that said instead.
+fn misplaced(what: &'static str, cursor: &Cursor<'_>) -> Result<ReadError, JsonError> {
+    cursor.fork().skip()?;
+    Ok(shape(what, cursor))
 }
 
 /// A string member of the object that the cursor stands on, without moving the cursor.

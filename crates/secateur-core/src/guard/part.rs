@@ -26,6 +26,9 @@ pub(crate) fn veto_part(
         Role::Other => return Err(SkipReason::UnknownKind),
         Role::User | Role::Assistant | Role::Tool => {}
     }
+    if scene.first_user().is_none_or(|first| turn < first) {
+        return Err(SkipReason::BeforeFirstUser);
+    }
     if edit.chars_after >= edit.chars_before && !matches!(edit.action, Action::DropPart(_)) {
         return Err(SkipReason::NotSmaller);
     }

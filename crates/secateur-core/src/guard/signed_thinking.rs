@@ -122,8 +122,6 @@ pub(crate) fn remove_bound_thinking(
 pub(crate) fn position(view: &View<'_>, edit: &Edit) -> PartId {
     match edit.action {
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => part,
-        Action::DropTurn(turn) | Action::InsertTurn(turn, _) => {
-            view.parts_of(turn).next().unwrap_or(PartId(0))
-        }
+        Action::DropTurn(turn) | Action::InsertTurn(turn, _) => view.parts_start(turn),
     }
 }

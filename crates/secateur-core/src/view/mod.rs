@@ -80,6 +80,7 @@ pub struct View<'a> {
     seats: Vec<Seat>,
     list: Option<Span>,
     history_is_elsewhere: bool,
+    bare_reasoning: Vec<u32>,
 }
 
 impl<'a> View<'a> {
@@ -112,6 +113,11 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn history_is_elsewhere(&self) -> bool {
         self.history_is_elsewhere
+    }
+
+    /// Where reasoning stands whose follower is not the item that was produced with it.
+    pub(crate) fn bare_reasoning(&self) -> &[u32] {
+        &self.bare_reasoning
     }
 
     /// The array that holds the turns, with its brackets.
@@ -152,6 +158,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn part(&self, id: PartId) -> &Part {
         &self.parts[id.index()]
+    }
+
+    /// Where the parts of a turn start, also if it has none.
+    #[must_use]
+    pub fn parts_start(&self, turn: TurnId) -> PartId {
+        PartId(self.turn(turn).parts.0)
     }
 
     /// The parts of a turn.
