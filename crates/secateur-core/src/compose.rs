@@ -1,7 +1,7 @@
 //! Putting plans together: each strategy sees what the ones before it decided, and every edit
 //! passes the guards before it counts.
 
-use crate::edit::{Action, Edit, Piece, Plan, SkipReason, Target};
+use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::scene::{Ends, ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
@@ -74,6 +74,24 @@ impl Draft {
     }
 }
 
+/// What a strategy would see of the first `visible` turns after the draft's decisions.
+pub(crate) fn scene<'s, 'a>(
+    view: &'s View<'a>,
+    exchanges: &'s Exchanges,
+    model: ModelFacts,
+    visible: u32,
+    draft: &'s Draft,
+) -> Scene<'s, 'a> {
+    Scene {
+        view,
+        exchanges,
+        draft,
+        model,
+        visible,
+        ends: Ends::of(view, visible),
+    }
+}
+
 /// Runs the strategies in order over the first `visible` turns and adds to the draft what the
 /// guards let through.
 pub(crate) fn run(
@@ -95,9 +113,10 @@ pub(crate) fn run(
             ends,
         };
         let plan = strategy.plan(&scene);
-        let settled = settle(&scene, plan, strategy.edits_last_user());
+        let settled = settle(&scene, plan, *strategy);
         draft.merge(view, settled);
     }
+    draft.release_unmet_needs(view);
     // What an edit on a dropped turn would have done is moot.
     draft.plan.edits.retain(|edit| match edit.action {
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => view
@@ -110,10 +129,11 @@ pub(crate) fn run(
 }
 
 /// The edits of a plan that the guards let through; the others become skips.
-fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
+fn settle(scene: &Scene<'_, '_>, plan: Plan, author: &dyn Strategy) -> Plan {
     let mut outcome = Plan {
         edits: Vec::new(),
         skips: plan.skips,
+        needs: plan.needs,
     };
     let mut wanted = vec![false; scene.view.turns().len()];
     for edit in &plan.edits {
@@ -135,7 +155,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
                 if settled_turn(scene.view, *part, &settled) {
                     continue;
                 }
-                guard::veto_part(scene, &edit, *part, edits_last_user)
+                guard::veto_part(scene, &edit, *part, author)
             }
         };
         match verdict {
@@ -156,6 +176,7 @@ impl Draft {
     /// Records a settled plan.
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
+        self.plan.needs.extend(plan.needs);
         for edit in plan.edits {
             self.take(view, edit);
         }
@@ -218,6 +239,39 @@ impl Draft {
             Action::InsertTurn(..) => {}
         }
         self.plan.edits.push(edit);
+    }
+
+    /// Takes back the edits that rely on a part which did not stay whole after all.
+    fn release_unmet_needs(&mut self, view: &View<'_>) {
+        let needs: Vec<Need> = std::mem::take(&mut self.plan.needs);
+        let mut released = vec![false; self.plan.edits.len()];
+        for need in needs {
+            let Some(at) = self.edit_of[need.edited.index()] else {
+                continue;
+            };
+            let at = at as usize;
+            let is_its_own = self
+                .plan
+                .edits
+                .get(at)
+                .is_some_and(|edit| edit.strategy == need.strategy);
+            let is_met = self.states[need.stand_in.index()] == PartState::Whole;
+            // What went with its turn needs nothing any more.
+            let is_there = self.states[need.edited.index()] != PartState::Gone;
+            if is_its_own && !is_met && is_there && !released[at] {
+                released[at] = true;
+                self.states[need.edited.index()] = PartState::Whole;
+                self.chars[need.edited.index()] = view.chars(need.edited);
+                self.edit_of[need.edited.index()] = None;
+                let target = Target::Part(need.edited);
+                self.plan
+                    .leave(Some(need.strategy), target, SkipReason::StandInIsCut);
+            }
+        }
+        if released.contains(&true) {
+            let mut released = released.into_iter();
+            self.plan.edits.retain(|_| released.next() != Some(true));
+        }
     }
 
     /// Adds removals that a guard demands.

@@ -108,6 +108,20 @@ pub enum Why {
     MiddleExchange,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
+    /// The same output appears again later.
+    RepeatedOutput,
+    /// The same call was made again later.
+    RepeatedCall,
+    /// A later read of the file shows these lines.
+    ReadAgain,
+    /// The file was written anew later.
+    Rewritten,
+    /// Arguments of a call that failed.
+    FailedCall,
+    /// Thinking of an older assistant turn.
+    OldThinking,
+    /// White space that says nothing.
+    LooseWhitespace,
 }
 
 impl Why {
@@ -118,6 +132,13 @@ impl Why {
             Self::MiddleTurn => "between the head and the last turns, no tool reference",
             Self::MiddleExchange => "a whole tool exchange between the head and the last turns",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
+            Self::RepeatedOutput => "the same output appears again later",
+            Self::RepeatedCall => "the same call was made again later",
+            Self::ReadAgain => "a later read of the file shows these lines",
+            Self::Rewritten => "the file was written anew later",
+            Self::FailedCall => "arguments of a call that failed",
+            Self::OldThinking => "thinking of an older assistant turn",
+            Self::LooseWhitespace => "white space that says nothing",
         }
     }
 }
@@ -188,6 +209,8 @@ pub enum SkipReason {
     NotSmaller,
     /// An earlier strategy edited it already.
     AlreadyEdited,
+    /// What it points at is cut too.
+    StandInIsCut,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
 }
@@ -216,9 +239,21 @@ impl SkipReason {
             Self::WouldBeEmpty => "the turn would be empty",
             Self::NotSmaller => "the replacement is not smaller",
             Self::AlreadyEdited => "edited already",
+            Self::StandInIsCut => "what it points at is cut too",
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }
+}
+
+/// An edit that is only right while another part stays whole: a pointer and what it points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The part that is edited.
+    pub edited: PartId,
+    /// Whose edit it is.
+    pub strategy: StrategyId,
+    /// The part that must stay whole.
+    pub stand_in: PartId,
 }
 
 /// Edits and skips.
@@ -228,6 +263,9 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// What was left alone, and why.
     pub skips: Vec<Skip>,
+    /// What edits rely on. Settled before the plan is lowered.
+    #[serde(skip)]
+    pub needs: Vec<Need>,
 }
 
 impl Plan {

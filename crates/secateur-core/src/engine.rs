@@ -7,11 +7,13 @@ use crate::dialect::{self, DialectId};
 use crate::edit::{Plan, SkipReason, Target};
 use crate::json::Limits;
 use crate::lower::lower;
+use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models;
 use crate::policy::Policy;
-use crate::report::{EngineError, Report, Size, Verdict};
+use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
+use crate::strategy::Strategy;
 use crate::verify::verify;
 use crate::view::View;
 
@@ -35,6 +37,17 @@ pub struct Request<'r> {
     pub model: Option<&'r str>,
     /// Bounds on what is read.
     pub limits: Limits,
+    /// What is known of the mechanics that live outside the engine (M1, M8).
+    pub others: Candidates,
+}
+
+/// Mechanics that a caller brings: which the workload opted in to, and which fit the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// Switched on for the workload.
+    pub opted_in: MechanicSet,
+    /// Applicable to the request.
+    pub eligible: MechanicSet,
 }
 
 /// Prunes one body. Never fails: on any doubt the original goes out, with the reason.
@@ -60,7 +73,7 @@ fn try_prune<'a>(
         None => dialect::detect(body, &request.limits)?,
     };
     let view = dialect::read(body, dialect, &request.limits)?;
-    let mut plan = plan(&view, request, policy);
+    let Decision { claim, mut plan } = decide(&view, request, policy);
     let mut lowered = lower(&view, &plan.edits);
     if !lowered.refused.is_empty() {
         refuse(&mut plan, &lowered.refused);
@@ -68,6 +81,9 @@ fn try_prune<'a>(
     }
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
+    report.mechanics = skips(&view, &claim);
+    report.claim = Some(claim.clone());
+    report.ignored_keys = policy.ignored_keys();
     let Some(first_edit_at) = splices.first_edit_at() else {
         return Ok(Outcome {
             body: Cow::Borrowed(body),
@@ -76,9 +92,10 @@ fn try_prune<'a>(
         });
     };
     let output = splices.apply(view.body());
-    verify(&view, lowered.items_after, &output, &request.limits, false)?;
+    let is_m3 = claim.winner == Some(Mechanic::M3);
+    verify(&view, lowered.items_after, &output, &request.limits, is_m3)?;
     report.verdict = Verdict::Pruned;
-    report.stack = vec!["m7"];
+    report.stack = claim.winner.iter().map(|winner| winner.name()).collect();
     report.first_edit_at = Some(first_edit_at as usize);
     report.turns_removed = Report::count_turns(&report.plan);
     report.after = Size {
@@ -86,6 +103,12 @@ fn try_prune<'a>(
         chars: crate::json::strings::count_chars(output.as_bytes()),
         messages: lowered.items_after,
     };
+    report.compress = is_m3.then(|| Compress {
+        chars_before: report.before.chars,
+        chars_after: report.after.chars,
+        compress_system: policy.m3.compress_system_enabled,
+        compress_user_turns: policy.m3.compress_user_turns_enabled,
+    });
     Ok(Outcome {
         body: Cow::Owned(output.into_owned().into_bytes()),
         report,
@@ -101,45 +124,88 @@ fn refuse(plan: &mut Plan, refused: &[(usize, SkipReason)]) {
     }
 }
 
+/// Who claims a request, and what is then done to it.
+struct Decision {
+    claim: Claim,
+    plan: Plan,
+}
+
 /// The plan for a body that was read: gate, strategies, guards.
 #[must_use]
 pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Plan {
-    let skip = |reason| {
-        let mut plan = Plan::default();
-        plan.leave(None, Target::Request, reason);
-        plan
+    decide(view, request, policy).plan
+}
+
+fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
+    let is_here = !view.history_is_elsewhere();
+    let m7_fits = policy.m7.enabled && is_here && m7_is_eligible(view, policy);
+    let m3_may = policy.m3.is_active() && is_here;
+    let visible = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);
+    let model = model_facts(view, request);
+    // Only a mechanic that may run pays for the ties between turns.
+    let ready = (m7_fits || m3_may).then(|| (Draft::new(view), view.exchanges()));
+    let m3_fits = m3_may
+        && ready.as_ref().is_some_and(|(draft, exchanges)| {
+            let scene = compose::scene(view, exchanges, model, visible, draft);
+            policy.m3.is_eligible(&scene)
+        });
+    let opted_in = request.others.opted_in;
+    let eligible = request.others.eligible;
+    let claim = mechanic::claim(
+        opted_in
+            .with(Mechanic::M7, policy.m7.enabled)
+            .with(Mechanic::M3, policy.m3.is_active()),
+        eligible
+            .with(Mechanic::M7, m7_fits)
+            .with(Mechanic::M3, m3_fits),
+    );
+    let strategies: Vec<&dyn Strategy> = match claim.winner {
+        Some(Mechanic::M7) => policy.strategies(),
+        Some(Mechanic::M3) => vec![&policy.m3],
+        _ => Vec::new(),
     };
-    if !policy.m7.enabled {
-        return skip(SkipReason::NotOptedIn);
+    let plan = match (claim.winner, ready) {
+        (Some(Mechanic::M7 | Mechanic::M3), Some((mut draft, exchanges))) => {
+            compose::run(view, &exchanges, model, visible, &strategies, &mut draft);
+            draft.into_plan()
+        }
+        _ => {
+            let mut plan = Plan::default();
+            let m7 = skips(view, &claim)
+                .into_iter()
+                .find(|skip| skip.mechanic == Mechanic::M7);
+            if let Some(skip) = m7 {
+                plan.leave(None, Target::Request, skip.reason);
+            }
+            plan
+        }
+    };
+    Decision { claim, plan }
+}
+
+/// Why each mechanic stayed out. What the provider holds is a reason of its own.
+fn skips(view: &View<'_>, claim: &Claim) -> Vec<MechanicSkip> {
+    let mut skips = claim.skips();
+    for skip in &mut skips {
+        let is_ours = matches!(skip.mechanic, Mechanic::M3 | Mechanic::M7);
+        if is_ours && skip.reason == SkipReason::NotEligible && view.history_is_elsewhere() {
+            skip.reason = SkipReason::HistoryIsElsewhere;
+        }
     }
-    if !m7_is_eligible(view, policy) {
-        return skip(SkipReason::NotEligible);
-    }
-    if view.history_is_elsewhere() {
-        return skip(SkipReason::HistoryIsElsewhere);
-    }
+    skips
+}
+
+fn model_facts(view: &View<'_>, request: &Request<'_>) -> ModelFacts {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
-    let model = ModelFacts {
+    ModelFacts {
         window_tokens: name
             .and_then(models::find)
             .map(|entry| entry.window_tokens)
             .filter(|&window| window > 0)
             .unwrap_or(models::DEFAULT_WINDOW_TOKENS),
         thinking_is_bound: name.is_some_and(models::thinking_is_bound),
-    };
-    let visible = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);
-    let mut draft = Draft::new(view);
-    let exchanges = view.exchanges();
-    compose::run(
-        view,
-        &exchanges,
-        model,
-        visible,
-        &policy.strategies(),
-        &mut draft,
-    );
-    draft.into_plan()
+    }
 }
 
 /// More messages or more characters than the thresholds. A body cannot have more characters than

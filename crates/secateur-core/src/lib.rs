@@ -11,6 +11,7 @@ mod engine;
 mod guard;
 pub mod json;
 mod lower;
+pub mod mechanic;
 pub mod models;
 pub mod policy;
 pub mod report;
@@ -19,7 +20,8 @@ mod splice;
 pub mod strategy;
 mod verify;
 pub mod view;
+mod whitespace;
 
-pub use engine::{Outcome, Request, plan, prune};
+pub use engine::{Candidates, Outcome, Request, plan, prune};
 pub use splice::SpliceError;
 pub use verify::VerifyError;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Plan, SkipReason};
+use crate::mechanic::{Claim, MechanicSkip};
 use crate::splice::SpliceError;
 use crate::verify::VerifyError;
 use crate::view::View;
@@ -66,8 +67,44 @@ pub struct Report {
     pub after: Size,
     /// How many turns were dropped.
     pub turns_removed: usize,
+    /// What M3 did; `None` unless it changed the body.
+    pub compress: Option<Compress>,
+    /// Who claimed the request, once it was read.
+    pub claim: Option<Claim>,
+    /// The mechanics that stayed out, with their reasons.
+    pub mechanics: Vec<MechanicSkip>,
+    /// Keys of the policy that are accepted and have no effect.
+    pub ignored_keys: Vec<&'static str>,
     /// What was cut and what was left alone.
     pub plan: Plan,
+}
+
+/// What M3 did to a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Compress {
+    /// Characters of the body as it came.
+    pub chars_before: usize,
+    /// Characters of the body as sent.
+    pub chars_after: usize,
+    /// Whether system texts were in reach.
+    pub compress_system: bool,
+    /// Whether user and assistant texts were in reach.
+    pub compress_user_turns: bool,
+}
+
+impl Compress {
+    /// Characters saved.
+    #[must_use]
+    pub fn chars_saved(&self) -> usize {
+        self.chars_before.saturating_sub(self.chars_after)
+    }
+
+    /// Share of the characters saved, in percent.
+    #[must_use]
+    pub fn pct_saved(&self) -> f64 {
+        // A body that M3 changed is not empty.
+        self.chars_saved() as f64 * 100.0 / self.chars_before.max(1) as f64
+    }
 }
 
 impl Report {
@@ -86,6 +123,10 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            compress: None,
+            claim: None,
+            mechanics: Vec::new(),
+            ignored_keys: Vec::new(),
             plan,
         }
     }
@@ -104,6 +145,10 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            compress: None,
+            claim: None,
+            mechanics: Vec::new(),
+            ignored_keys: Vec::new(),
             plan: Plan::default(),
         }
     }

@@ -21,6 +21,7 @@ static FACTS: Facts = Facts {
         calls_follow_user: false,
         text_is_not_empty: false,
         reasoning_has_follower: false,
+        signed_thinking_goes_with_its_turn: false,
     },
 };
 

@@ -65,6 +65,14 @@ impl JsonStr {
         Cow::Owned(out)
     }
 
+    /// The decoded characters, one by one. Allocates nothing.
+    #[must_use]
+    pub fn decoded_chars(self, body: &str) -> DecodedChars<'_> {
+        DecodedChars {
+            raw: self.raw(body),
+        }
+    }
+
     /// Whether the decoded text is `text`.
     #[must_use]
     pub fn is(self, body: &str, text: &str) -> bool {
@@ -85,6 +93,30 @@ impl JsonStr {
             raw_at: 0,
             decoded_at: 0,
         }
+    }
+}
+
+/// The decoded characters of a string literal.
+#[derive(Clone, Debug)]
+pub struct DecodedChars<'a> {
+    raw: &'a str,
+}
+
+impl Iterator for DecodedChars<'_> {
+    type Item = char;
+
+    #[inline]
+    fn next(&mut self) -> Option<char> {
+        let (character, length) = match *self.raw.as_bytes().first()? {
+            b'\\' => decode_escape(self.raw.as_bytes(), 0),
+            ascii @ 0..0x80 => (char::from(ascii), 1),
+            _ => {
+                let character = self.raw.chars().next()?;
+                (character, character.len_utf8())
+            }
+        };
+        self.raw = self.raw.get(length..).unwrap_or_default();
+        Some(character)
     }
 }
 
@@ -194,6 +226,7 @@ mod tests {
             let expected: String = serde_json::from_str(&body).unwrap();
             assert_eq!(text.decode(&body), expected, "{raw}");
             assert_eq!(text.chars(&body), expected.chars().count(), "{raw}");
+            assert_eq!(text.decoded_chars(&body).collect::<String>(), expected);
         }
     }
 

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::nearest::nearest;
 use super::{Cadence, M7, PRESETS, Policy, Preset};
-use crate::strategy::{self, Options};
+use crate::strategy::{self, LooseWhitespace, Options};
 
 /// What is wrong with a policy, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,9 +24,10 @@ struct Head {
     preset: Option<String>,
     cadence: Cadence,
     m7: M7,
+    m3: LooseWhitespace,
 }
 
-const TOP_KEYS: [&str; 3] = ["preset", "cadence", "m7"];
+const TOP_KEYS: [&str; 4] = ["preset", "cadence", "m7", "m3"];
 
 impl Policy {
     /// The policy of a preset.
@@ -214,6 +215,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     Ok(Policy {
         cadence: file.cadence,
         m7: file.m7,
+        m3: file.m3,
         options,
     })
 }

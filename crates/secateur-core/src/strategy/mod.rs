@@ -3,12 +3,23 @@
 //! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
 //! knows nothing of bytes, JSON or dialects.
 
+mod failed_inputs;
+mod loose_whitespace;
 mod middle_turns;
+mod old_thinking;
 mod options;
+mod repeated_results;
+mod superseded_reads;
+mod tool_pattern;
 
+pub use failed_inputs::FailedInputs;
+pub use loose_whitespace::LooseWhitespace;
 pub use middle_turns::MiddleTurns;
+pub use old_thinking::OldThinking;
 pub use options::OptionFact;
 pub(crate) use options::options;
+pub use repeated_results::RepeatedResults;
+pub use superseded_reads::SupersededReads;
 
 use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
@@ -23,6 +34,11 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
 
     /// Whether it may rewrite text of the last user message (which always stays).
     fn edits_last_user(&self) -> bool {
+        false
+    }
+
+    /// Whether it may rewrite system texts (which are never dropped).
+    fn edits_system(&self) -> bool {
         false
     }
 }
@@ -95,4 +111,8 @@ macro_rules! strategies {
 
 strategies! {
     "middle_turns.rs" middle_turns: MiddleTurns,
+    "repeated_results.rs" repeated_results: RepeatedResults,
+    "superseded_reads.rs" superseded_reads: SupersededReads,
+    "failed_inputs.rs" failed_inputs: FailedInputs,
+    "old_thinking.rs" old_thinking: OldThinking,
 }

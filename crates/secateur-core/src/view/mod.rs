@@ -240,6 +240,26 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Bytes of a part's decoded text, where it is one literal.
+    pub(crate) fn text_len(&self, id: PartId) -> usize {
+        let slots = self.slots(id).iter();
+        slots
+            .map(|slot| {
+                let characters = slot.text.decoded_chars(self.body);
+                if slot.text.is_escaped() {
+                    characters.map(char::len_utf8).sum()
+                } else {
+                    slot.text.span.len()
+                }
+            })
+            .sum()
+    }
+
+    /// Characters of a part as sent: a thinking block, arguments, a content.
+    pub(crate) fn value_chars(&self, id: PartId) -> usize {
+        count_chars(self.part(id).value.of(self.body).as_bytes())
+    }
+
     /// A call's or result's tool name, as written.
     #[must_use]
     pub fn name(&self, id: PartId) -> Option<Cow<'a, str>> {
@@ -260,23 +280,34 @@ impl<'a> View<'a> {
     /// A top-level string argument of a call.
     #[must_use]
     pub fn arg(&self, id: PartId, key: &str) -> Option<String> {
+        self.first_arg(id, &[key])
+    }
+
+    /// The top-level string argument under the first of these keys that is there. One pass.
+    #[must_use]
+    pub fn first_arg(&self, id: PartId, keys: &[impl AsRef<str>]) -> Option<String> {
         let args = self.args(id);
         let mut cursor = Cursor::over(&args, 128);
         if cursor.peek() != Ok(Kind::Object) {
             return None;
         }
-        let mut found = None;
+        let mut found: Option<(usize, JsonStr)> = None;
         cursor
             .object(|cursor, name| {
-                if name.is(&args, key) && cursor.peek()? == Kind::String {
-                    found = Some(cursor.string()?.decode(&args).into_owned());
-                } else {
-                    cursor.skip()?;
+                let rank = keys.iter().position(|key| name.is(&args, key.as_ref()));
+                match rank {
+                    Some(rank) if cursor.peek()? == Kind::String => {
+                        let value = cursor.string()?;
+                        if found.is_none_or(|(best, _)| rank <= best) {
+                            found = Some((rank, value));
+                        }
+                    }
+                    _ => drop(cursor.skip()?),
                 }
                 Ok::<_, JsonError>(())
             })
             .ok()?;
-        found
+        found.map(|(_, value)| value.decode(&args).into_owned())
     }
 
     /// Characters of a call's arguments as sent.
