@@ -1,0 +1,8 @@
+//! Strategies and mechanics on the same conversations in all four dialects.
+
+mod conversation;
+mod failed_inputs;
+mod loose_whitespace;
+mod old_thinking;
+mod repeated_results;
+mod superseded_reads;
