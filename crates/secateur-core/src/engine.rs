@@ -103,7 +103,7 @@ fn try_prune<'a>(
         chars: crate::json::strings::count_chars(output.as_bytes()),
         messages: lowered.items_after,
     };
-    report.compress = is_m3.then(|| Compress {
+    report.compress = is_m3.then_some(Compress {
         chars_before: report.before.chars,
         chars_after: report.after.chars,
         compress_system: policy.m3.compress_system_enabled,

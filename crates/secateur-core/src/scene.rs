@@ -282,16 +282,16 @@ impl<'s, 'a> Scene<'s, 'a> {
     }
 
     /// An edit that takes these ranges, sorted and made of one-byte characters, out of a part's
-    /// text. Decodes nothing.
+    /// text, which has so many bytes. Decodes nothing.
     #[must_use]
     pub fn take_out(
         &self,
         part: PartId,
+        text_len: usize,
         removed: &[Range<usize>],
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let decoded_len = self.view.text_len(part);
         let chars_before = self.view.chars(part);
         let mut pieces = Vec::with_capacity(removed.len() + 1);
         let (mut at, mut removed_chars) = (0, 0);
@@ -300,7 +300,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             at = range.end;
             removed_chars += range.len();
         }
-        pieces.push(Piece::Keep(at..decoded_len));
+        pieces.push(Piece::Keep(at..text_len));
         pieces.retain(|piece| !matches!(piece, Piece::Keep(kept) if kept.is_empty()));
         Edit {
             action: Action::Rewrite(part, pieces),

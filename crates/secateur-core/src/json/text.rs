@@ -102,6 +102,30 @@ pub struct DecodedChars<'a> {
     raw: &'a str,
 }
 
+impl<'a> DecodedChars<'a> {
+    /// Skips the characters before the next escape. Every newline is one.
+    #[inline]
+    pub(crate) fn skip_to_escape(&mut self) -> &'a str {
+        let end = memchr::memchr(b'\\', self.raw.as_bytes()).unwrap_or(self.raw.len());
+        self.take_raw(end)
+    }
+
+    /// Skips the characters before the next space or escape.
+    #[inline]
+    pub(crate) fn skip_to_space(&mut self) -> &'a str {
+        let mut bytes = self.raw.bytes();
+        let end = bytes.position(|byte| matches!(byte, b' ' | b'\\'));
+        self.take_raw(end.unwrap_or(self.raw.len()))
+    }
+
+    #[inline]
+    fn take_raw(&mut self, end: usize) -> &'a str {
+        let (taken, rest) = self.raw.split_at_checked(end).unwrap_or_default();
+        self.raw = rest;
+        taken
+    }
+}
+
 impl Iterator for DecodedChars<'_> {
     type Item = char;
 

@@ -65,13 +65,18 @@ impl LooseWhitespace {
             return false;
         }
         let mut count = Count::default();
+        // Both counts are far below 2^52, where every whole number is exact.
+        let enough = self.min_redundant_pct * body_chars as f64;
+        let is_enough = |count: &Count| count.chars as f64 * 100.0 >= enough;
         for (part, behind) in self.texts(scene) {
+            if is_enough(&count) {
+                break;
+            }
             if let Some(text) = scene.decoded_chars(part) {
                 scan(text, behind, &mut count);
             }
         }
-        // Both counts are far below 2^52, where every whole number is exact.
-        count.chars as f64 * 100.0 >= self.min_redundant_pct * body_chars as f64
+        is_enough(&count)
     }
 
     /// The texts that the toggles reach, with what stands behind each.
@@ -126,10 +131,11 @@ impl Strategy for LooseWhitespace {
                 continue;
             };
             let mut ranges = Ranges::default();
-            scan(text, behind, &mut ranges);
+            let length = scan(text, behind, &mut ranges);
             if !ranges.found.is_empty() {
-                let edit = scene.take_out(part, &ranges.found, Self::ID, Why::LooseWhitespace);
-                plan.edits.push(edit);
+                let why = Why::LooseWhitespace;
+                plan.edits
+                    .push(scene.take_out(part, length, &ranges.found, Self::ID, why));
             }
         }
         if plan.edits.is_empty() {

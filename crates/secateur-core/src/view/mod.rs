@@ -240,21 +240,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Bytes of a part's decoded text, where it is one literal.
-    pub(crate) fn text_len(&self, id: PartId) -> usize {
-        let slots = self.slots(id).iter();
-        slots
-            .map(|slot| {
-                let characters = slot.text.decoded_chars(self.body);
-                if slot.text.is_escaped() {
-                    characters.map(char::len_utf8).sum()
-                } else {
-                    slot.text.span.len()
-                }
-            })
-            .sum()
-    }
-
     /// Characters of a part as sent: a thinking block, arguments, a content.
     pub(crate) fn value_chars(&self, id: PartId) -> usize {
         count_chars(self.part(id).value.of(self.body).as_bytes())

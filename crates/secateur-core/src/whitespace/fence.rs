@@ -41,6 +41,16 @@ impl Fences {
         self.opening().is_some()
     }
 
+    /// Whether the rest of the line can no longer open or close a fence.
+    pub(super) fn is_settled(&self) -> bool {
+        match self.seen {
+            Seen::Other => true,
+            // Words behind a run inside a fence: no closing, and no opening either.
+            Seen::RunThenWords(..) => self.is_inside(),
+            _ => false,
+        }
+    }
+
     fn opening(&self) -> Option<Mark> {
         match self.seen {
             Seen::Run(character, len)

@@ -73,7 +73,8 @@ pub(super) struct WholeText {
     depth: usize,
     quotes: Quotes,
     has_begun: bool,
-    is_other: bool,
+    /// It is not JSON, whatever follows.
+    pub(super) is_other: bool,
 }
 
 impl WholeText {

@@ -20,7 +20,8 @@ pub(super) struct Line {
     pub(super) is_verbatim: bool,
     word: Word,
     words: usize,
-    has_left_gutter: bool,
+    /// A word stands before this one that belongs to no gutter.
+    pub(super) has_left_gutter: bool,
     was_number: bool,
     last: Option<char>,
     before_last: Option<char>,
@@ -42,6 +43,16 @@ impl Line {
         !self.word.has_begun
     }
 
+    /// Whether this was its last character that is no white space.
+    pub(super) fn ends_with(&self, character: char) -> bool {
+        self.last == Some(character)
+    }
+
+    /// Nothing but one number so far.
+    pub(super) fn is_bare_number(&self) -> bool {
+        self.words == 0 && self.word.is_all_digits
+    }
+
     pub(super) fn content(&mut self, character: char) {
         let word = &mut self.word;
         let is_separator = matches!(character, '→' | '|' | '│' | ':');
@@ -59,6 +70,17 @@ impl Line {
         word.has_letter_or_digit |= character.is_alphanumeric();
         word.has_dot_or_slash |= matches!(character, '.' | '/');
         self.before_last = self.last.replace(character);
+    }
+
+    /// More characters of a word behind the gutter.
+    pub(super) fn skip(&mut self, skipped: &str) {
+        for character in skipped
+            .get(skipped.len().saturating_sub(8)..)
+            .unwrap_or(skipped)
+            .chars()
+        {
+            self.before_last = self.last.replace(character);
+        }
     }
 
     /// White space inside the line, with something behind it. Returns whether it stays.

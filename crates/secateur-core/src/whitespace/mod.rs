@@ -16,6 +16,8 @@ mod line;
 
 use std::ops::Range;
 
+use crate::json::DecodedChars;
+
 use fence::Fences;
 use json_text::{JsonValue, WholeText};
 use line::Line;
@@ -90,8 +92,8 @@ pub(crate) enum Behind {
     AnotherPart,
 }
 
-/// Finds the loose white space of a text.
-pub(crate) fn scan<S: Sink>(text: impl Iterator<Item = char>, behind: Behind, sink: &mut S) {
+/// Finds the loose white space of a text. Returns how many bytes the decoded text has.
+pub(crate) fn scan<S: Sink>(text: DecodedChars<'_>, behind: Behind, sink: &mut S) -> usize {
     Scan {
         sink,
         line: Line::default(),
@@ -101,7 +103,7 @@ pub(crate) fn scan<S: Sink>(text: impl Iterator<Item = char>, behind: Behind, si
         space: Space::default(),
         newlines: 0,
     }
-    .run(text, behind);
+    .run(text, behind)
 }
 
 /// A run of spaces and tabs.
@@ -140,11 +142,14 @@ struct Scan<'k, S: Sink> {
 }
 
 impl<S: Sink> Scan<'_, S> {
-    fn run(mut self, text: impl Iterator<Item = char>, behind: Behind) {
+    fn run(mut self, mut text: DecodedChars<'_>, behind: Behind) -> usize {
         let start = self.sink.mark();
-        let mut text = text.peekable();
         let mut at = 0;
-        while let Some(character) = text.next() {
+        loop {
+            at += self.skip(&mut text);
+            let Some(character) = text.next() else {
+                break;
+            };
             match character {
                 ' ' | '\t' => {
                     self.space.push(at, character == '\t');
@@ -152,7 +157,7 @@ impl<S: Sink> Scan<'_, S> {
                     self.feed_json(character);
                 }
                 '\n' => self.newline(at, 1),
-                '\r' if text.peek() == Some(&'\n') => {
+                '\r' if text.clone().next() == Some('\n') => {
                     text.next();
                     self.newline(at, 2);
                     at += 1;
@@ -167,6 +172,29 @@ impl<S: Sink> Scan<'_, S> {
         if self.whole.is_json() {
             self.sink.rollback(start);
         }
+        at
+    }
+
+    /// Skips what cannot change anything: the rest of a verbatim line, or the rest of a word
+    /// behind the gutter. Returns how many bytes.
+    fn skip(&mut self, text: &mut DecodedChars<'_>) -> usize {
+        if self.json.is_some() || !self.whole.is_other || !self.fences.is_settled() {
+            return 0;
+        }
+        if self.line.is_verbatim || self.fences.is_inside() {
+            let skipped = text.skip_to_escape();
+            if !skipped.is_empty() {
+                self.space = Space::default();
+                self.newlines = 0;
+            }
+            return skipped.len();
+        }
+        if self.line.has_left_gutter && !self.line.is_between_words() && self.space.len == 0 {
+            let skipped = text.skip_to_space();
+            self.line.skip(skipped);
+            return skipped.len();
+        }
+        0
     }
 
     fn is_verbatim(&self) -> bool {
@@ -174,7 +202,10 @@ impl<S: Sink> Scan<'_, S> {
     }
 
     fn trailing(&mut self) {
-        if self.space.len > 0 {
+        // An empty line of a listing: a number and a tab.
+        let is_listed = self.space.has_tab && self.line.is_bare_number();
+        // A lone carriage return must not come to stand before the newline.
+        if self.space.len > 0 && !is_listed && !self.line.ends_with('\r') {
             let Space { start, len, .. } = self.space;
             self.sink.loose(start..start + len);
         }

@@ -94,6 +94,14 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
 
+    /// As pairs of first line and end, which read better than lists of ranges.
+    fn shared(older: &Lines<'_>, newer: &Lines<'_>) -> Vec<(usize, usize)> {
+        let stretches = shared_stretches(older, newer).into_iter();
+        stretches
+            .map(|stretch| (stretch.start, stretch.end))
+            .collect()
+    }
+
     fn listing(lines: Range<usize>, shift: usize, changed: Option<usize>) -> Lines<'static> {
         let text: String = lines
             .map(|at| {
@@ -110,16 +118,15 @@ mod tests {
 
     #[test]
     fn only_the_lines_that_both_show_are_shared() {
-        let shared = |older, newer| shared_stretches(&older, &newer);
         assert_eq!(
-            shared(listing(1..201, 0, None), listing(150..401, 0, None)),
-            [149..200]
+            shared(&listing(1..201, 0, None), &listing(150..401, 0, None)),
+            [(149, 200)]
         );
         assert_eq!(
-            shared(listing(1..101, 0, None), listing(1..101, 0, None)),
-            [0..100]
+            shared(&listing(1..101, 0, None), &listing(1..101, 0, None)),
+            [(0, 100)]
         );
-        assert!(shared(listing(1..101, 0, None), listing(101..201, 0, None)).is_empty());
+        assert!(shared(&listing(1..101, 0, None), &listing(101..201, 0, None)).is_empty());
     }
 
     #[test]
@@ -132,21 +139,15 @@ mod tests {
                     .map(|at| format!("{:>6}→    let original_{at} = compute({at});\n", at + 10)),
             )
             .collect();
-        let shared = shared_stretches(&listing(1..101, 0, None), &Lines::of(newer.into()));
-        assert_eq!(shared, [0..50]);
+        let found = shared(&listing(1..101, 0, None), &Lines::of(newer.into()));
+        assert_eq!(found, [(0, 50)]);
     }
 
     #[test]
     fn an_edited_line_between_shared_ones_goes_and_one_at_the_end_stays() {
         let older = listing(1..11, 0, None);
-        assert_eq!(
-            shared_stretches(&older, &listing(1..11, 0, Some(5))),
-            [0..10]
-        );
-        assert_eq!(
-            shared_stretches(&older, &listing(1..11, 0, Some(10))),
-            [0..9]
-        );
+        assert_eq!(shared(&older, &listing(1..11, 0, Some(5))), [(0, 10)]);
+        assert_eq!(shared(&older, &listing(1..11, 0, Some(10))), [(0, 9)]);
     }
 
     #[test]
@@ -155,8 +156,8 @@ mod tests {
             .chain(80..101)
             .map(|at| format!("{at:>6}→    let original_{at} = compute({at});\n"))
             .collect();
-        let shared = shared_stretches(&listing(1..101, 0, None), &Lines::of(newer.into()));
-        assert_eq!(shared, [0..20, 79..100]);
+        let found = shared(&listing(1..101, 0, None), &Lines::of(newer.into()));
+        assert_eq!(found, [(0, 20), (79, 100)]);
         // Without numbers the same: unequal many lines in between.
         let plain = |range: &mut dyn Iterator<Item = usize>| -> Lines<'static> {
             let text: String = range
@@ -165,10 +166,7 @@ mod tests {
             Lines::of(text.into())
         };
         let newer = plain(&mut (1..21).chain(80..101));
-        assert_eq!(
-            shared_stretches(&plain(&mut (1..101)), &newer),
-            [0..20, 79..100]
-        );
+        assert_eq!(shared(&plain(&mut (1..101)), &newer), [(0, 20), (79, 100)]);
     }
 
     #[test]
