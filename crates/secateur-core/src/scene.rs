@@ -135,6 +135,17 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
+    /// Whether a part's text holds these words, which must be such that JSON does not escape them.
+    /// Decodes nothing.
+    #[must_use]
+    pub fn mentions(&self, part: PartId, words: &str) -> bool {
+        let mut slots = self.view.slots(part).iter();
+        slots.any(|slot| {
+            let raw = slot.text.raw(self.view.body());
+            memchr::memmem::find(raw.as_bytes(), words.as_bytes()).is_some()
+        })
+    }
+
     /// Whether a part carries a signature or encrypted content.
     #[must_use]
     pub fn is_signed(&self, part: PartId) -> bool {

@@ -9,20 +9,21 @@
 //! Results under `min_chars`, results with images or documents, and calls without result. A later
 //! output of the same call with other text stands in only if it is no error and has at least
 //! `min_later_pct` of the older one's characters: "unchanged since the last read" is no stand-in.
-//! The later copy must be whole: if any strategy cuts it, the older copy stays.
+//! The later copy must be whole: if any strategy cuts it, the older copy stays. So list this one
+//! behind strategies that cut results: a pointer that has to be taken back saves nothing.
 //!
 //! ## Example
 //! `git status` is run in turns 4 and 20. The output in turn 4 becomes
 //! `[This output was removed to save space: the same call was made again later in this conversation,
 //! with newer output.]`
 //!
-//! Idempotent: a pointer is never pointed at or replaced.
+//! Idempotent: a result with a note in it is never pointed at or replaced.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Strategy, options};
-use crate::edit::{Need, Plan, SkipReason, StrategyId, Why};
+use crate::edit::{Need, Plan, REMOVED, SkipReason, StrategyId, Why};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
 
@@ -56,6 +57,7 @@ impl RepeatedResults {
                     && scene.state(part) == PartState::Whole
                     && scene.call_of(part).is_some()
                     && !scene.has_media(part)
+                    && !scene.mentions(part, REMOVED)
             })
             .collect()
     }
@@ -94,9 +96,6 @@ impl Strategy for RepeatedResults {
                 continue;
             }
             let text = (lengths.get(&chars) > Some(&1)).then(|| scene.text(result));
-            if text.as_deref().is_some_and(is_pointer) {
-                continue;
-            }
             let key = call_key(scene, result).filter(|_| self.same_call);
             let same_text = text.as_ref().and_then(|text| latest_text.get(text));
             let same_call = key
@@ -141,6 +140,12 @@ fn call_key<'a>(scene: &Scene<'_, 'a>, result: PartId) -> Option<(Cow<'a, str>, 
     Some((scene.tool_name(call)?, scene.args(call)))
 }
 
-fn is_pointer(text: &str) -> bool {
-    text == SAME_OUTPUT || text == SAME_CALL
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_say_that_they_are_notes() {
+        assert!(SAME_OUTPUT.contains(REMOVED) && SAME_CALL.contains(REMOVED));
+    }
 }

@@ -28,7 +28,7 @@ use std::rc::Rc;
 
 use super::tool_pattern::any_fits;
 use super::{Strategy, options};
-use crate::edit::{Edit, Need, Piece, Plan, SkipReason, StrategyId, Why};
+use crate::edit::{Edit, Need, Piece, Plan, REMOVED, SkipReason, StrategyId, Why};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
 use lines::Lines;
@@ -66,6 +66,24 @@ const MAX_LATER_READS: usize = 8;
 impl SupersededReads {
     /// Its id.
     pub const ID: StrategyId = StrategyId("superseded-reads");
+
+    /// A call that read or wrote a file, if it worked.
+    fn touch(&self, scene: &Scene<'_, '_>, call: PartId) -> Option<Touch> {
+        if scene.kind(call) != PartKind::Call || scene.state(call) != PartState::Whole {
+            return None;
+        }
+        let result = scene.result_of(call)?;
+        if scene.is_error(result) || scene.state(result) == PartState::Gone {
+            return None;
+        }
+        let (access, path) = self.access(scene, call)?;
+        Some(Touch {
+            call,
+            result,
+            access,
+            path,
+        })
+    }
 
     /// What a call does to which file.
     fn access(&self, scene: &Scene<'_, '_>, call: PartId) -> Option<(Access, String)> {
@@ -140,9 +158,18 @@ enum Access {
     Write,
 }
 
+struct Touch {
+    call: PartId,
+    result: PartId,
+    access: Access,
+    path: String,
+}
+
 /// What later turns say about a file.
 #[derive(Default)]
 struct Later<'a> {
+    /// How often it is touched after the first time.
+    touches: usize,
     /// The call that wrote it anew.
     rewritten: Option<PartId>,
     /// Whole reads, the nearest last.
@@ -157,26 +184,35 @@ impl Strategy for SupersededReads {
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let mut plan = Plan::default();
         let mut files: HashMap<String, Later<'_>> = HashMap::new();
-        let parts: Vec<PartId> = scene.turns().flat_map(|turn| scene.parts(turn)).collect();
-        for &call in parts.iter().rev() {
-            if scene.kind(call) != PartKind::Call || scene.state(call) != PartState::Whole {
-                continue;
+        let touches: Vec<Touch> = scene
+            .turns()
+            .flat_map(|turn| scene.parts(turn))
+            .filter_map(|part| self.touch(scene, part))
+            .collect();
+        // A file that is touched once has nothing to compare.
+        for touch in &touches {
+            match files.get_mut(&touch.path) {
+                Some(file) => file.touches += 1,
+                None => drop(files.insert(touch.path.clone(), Later::default())),
             }
-            let Some(result) = scene.result_of(call) else {
+        }
+        for touch in touches.into_iter().rev() {
+            let Touch {
+                call,
+                result,
+                access,
+                path,
+            } = touch;
+            let Some(file) = files.get_mut(&path).filter(|file| file.touches > 0) else {
                 continue;
             };
-            if scene.is_error(result) || scene.state(result) == PartState::Gone {
-                continue;
-            }
-            let Some((access, path)) = self.access(scene, call) else {
-                continue;
-            };
-            let file = files.entry(path).or_default();
             if access == Access::Write {
                 file.rewritten = Some(call);
                 continue;
             }
-            let is_whole = scene.state(result) == PartState::Whole && !scene.has_media(result);
+            let is_whole = scene.state(result) == PartState::Whole
+                && !scene.has_media(result)
+                && !scene.mentions(result, REMOVED);
             if !is_whole || scene.chars(result) < self.min_chars {
                 continue;
             }
@@ -185,9 +221,6 @@ impl Strategy for SupersededReads {
                 (edit, vec![write])
             } else {
                 let lines = Rc::new(Lines::of(scene.text(result)));
-                if lines.text().contains(READ_AGAIN.trim_end()) || lines.text() == REWRITTEN {
-                    continue;
-                }
                 match self.cut(scene, result, &lines, &file.reads) {
                     Some(cut) => cut,
                     None => {
@@ -212,5 +245,15 @@ impl Strategy for SupersededReads {
         }
         plan.edits.reverse();
         plan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_say_that_they_are_notes() {
+        assert!(READ_AGAIN.contains(REMOVED) && REWRITTEN.contains(REMOVED));
     }
 }

@@ -1,4 +1,8 @@
 //! Strategies and mechanics on the same conversations in all four dialects.
+#![expect(
+    clippy::unwrap_used,
+    reason = "these are tests, in functions that several of them share"
+)]
 
 mod conversation;
 mod failed_inputs;

@@ -174,3 +174,16 @@ fn a_cut_is_taken_back_when_the_later_read_is_cut_afterwards() {
         assert!(!out.contains("were removed"), "{dialect}");
     }
 }
+
+#[test]
+fn together_with_repeated_results_it_settles_in_one_run() {
+    let policy = policy(&["superseded-reads", "repeated-results"], "");
+    for dialect in DialectId::ALL {
+        let args = json!({"file_path": "a.rs"});
+        let whole = || tool("Read", args.clone(), listing(1..100));
+        let steps = talk(vec![whole(), whole(), read("a.rs", 50..200)]);
+        let out = pruned(dialect, &body(dialect, "", &steps), &policy);
+        assert_eq!(out.matches("value_70 ").count(), 1, "{dialect}");
+        assert!(out.contains("value_20 "), "{dialect}");
+    }
+}

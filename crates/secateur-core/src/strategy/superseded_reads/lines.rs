@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 use std::ops::Range;
 
 /// A line with fewer characters says too little to be recognised by.
@@ -18,6 +18,28 @@ pub(super) struct Line {
     pub(super) number: Option<u32>,
     /// Lines of one segment follow each other without a gap.
     pub(super) segment: u32,
+    /// The hash of a line of the file that says enough to be recognised by.
+    hash: Option<u64>,
+}
+
+/// Hands a hash through as it is.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0 << 8 | u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 /// A read's text, cut into lines.
@@ -27,7 +49,7 @@ pub(super) struct Lines<'a> {
     lines: Vec<Line>,
     pub(super) is_listing: bool,
     /// Distinctive lines by hash; `None` where two share one.
-    index: HashMap<u64, Option<usize>>,
+    index: HashMap<u64, Option<usize>, BuildHasherDefault<AsIs>>,
 }
 
 impl<'a> Lines<'a> {
@@ -50,29 +72,34 @@ impl<'a> Lines<'a> {
                 segment += 1;
             }
             last = number;
+            let code = line.get(code_from..).unwrap_or_default();
+            let is_distinctive = (number.is_some() || !is_listing)
+                && code.trim_start().len() >= MIN_DISTINCTIVE_BYTES;
             lines.push(Line {
                 bytes: at..at + raw.len(),
                 code: at + code_from..at + line.len(),
                 number,
                 segment,
+                hash: is_distinctive
+                    .then(|| BuildHasherDefault::<DefaultHasher>::new().hash_one(code)),
             });
             at += raw.len();
         }
-        let mut found = Self {
-            text,
-            lines,
-            is_listing,
-            index: HashMap::new(),
-        };
-        for at in 0..found.lines.len() {
-            if let Some(hash) = found.distinctive(at) {
-                let slot = found.index.entry(hash).or_insert(Some(at));
-                if *slot != Some(at) {
-                    *slot = None;
+        let mut index: HashMap<u64, Option<usize>, BuildHasherDefault<AsIs>> = HashMap::default();
+        for (at, line) in lines.iter().enumerate() {
+            if let Some(hash) = line.hash {
+                let only = index.entry(hash).or_insert(Some(at));
+                if *only != Some(at) {
+                    *only = None;
                 }
             }
         }
-        found
+        Self {
+            text,
+            lines,
+            is_listing,
+            index,
+        }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -96,18 +123,10 @@ impl<'a> Lines<'a> {
         &self.text[self.lines[at].code.clone()]
     }
 
-    /// The hash of a line of the file that says enough to be recognised by.
-    fn distinctive(&self, at: usize) -> Option<u64> {
-        let code = self.code(at);
-        let is_distinctive =
-            self.is_of_file(at) && code.trim_start().len() >= MIN_DISTINCTIVE_BYTES;
-        is_distinctive.then(|| BuildHasherDefault::<DefaultHasher>::new().hash_one(code))
-    }
-
     /// The one line here that is alike to a line there, which must be the only one of its kind
     /// there too.
     pub(super) fn twin(&self, other: &Self, there: usize) -> Option<usize> {
-        let hash = other.distinctive(there)?;
+        let hash = other.lines[there].hash?;
         other.index.get(&hash).copied().flatten()?;
         let here = self.index.get(&hash).copied().flatten()?;
         (self.code(here) == other.code(there)).then_some(here)
