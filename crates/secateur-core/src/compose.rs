@@ -125,6 +125,7 @@ pub(crate) fn run(
             .is_none_or(|turn| !draft.gone[turn.index()]),
         Action::DropTurn(_) | Action::InsertTurn(..) => true,
     });
+    draft.index_edits();
     guard::signed_thinking(view, model, visible, ends.open_exchange, draft);
 }
 
@@ -241,6 +242,16 @@ impl Draft {
         self.plan.edits.push(edit);
     }
 
+    /// Finds the edits of parts again after some of them went.
+    fn index_edits(&mut self) {
+        self.edit_of.fill(None);
+        for (at, edit) in self.plan.edits.iter().enumerate() {
+            if let Target::Part(part) = edit.target() {
+                self.edit_of[part.index()] = u32::try_from(at).ok();
+            }
+        }
+    }
+
     /// Takes back the edits that rely on a part which did not stay whole after all.
     fn release_unmet_needs(&mut self, view: &View<'_>) {
         let needs: Vec<Need> = std::mem::take(&mut self.plan.needs);
@@ -262,7 +273,6 @@ impl Draft {
                 released[at] = true;
                 self.states[need.edited.index()] = PartState::Whole;
                 self.chars[need.edited.index()] = view.chars(need.edited);
-                self.edit_of[need.edited.index()] = None;
                 let target = Target::Part(need.edited);
                 self.plan
                     .leave(Some(need.strategy), target, SkipReason::StandInIsCut);

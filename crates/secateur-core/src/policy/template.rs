@@ -1,7 +1,7 @@
 //! A policy file with every key, its default and its documentation, made from the code.
 
 use super::{Cadence, M7, PRESETS, spell};
-use crate::strategy::{self, LooseWhitespace, OptionFact};
+use crate::strategy::{self, OptionFact};
 
 /// A policy that says what happens without a policy, with every key explained.
 #[must_use]
@@ -26,8 +26,8 @@ pub fn template() -> String {
         "Context pruning: a list of strategies.",
         M7::OPTIONS,
     );
-    let compress = "Compress: takes out white space that says nothing.";
-    table(&mut out, "m3", compress, LooseWhitespace::OPTIONS);
+    let compress = strategy::COMPRESS;
+    table(&mut out, "m3", &compress.summary(), compress.options);
     for facts in strategy::ALL {
         table(&mut out, facts.id.0, &facts.summary(), facts.options);
     }
@@ -73,7 +73,7 @@ mod tests {
         let tables = strategy::ALL
             .iter()
             .map(|facts| (facts.id.0, facts.options));
-        let all = tables.chain([("m7", M7::OPTIONS), ("m3", LooseWhitespace::OPTIONS)]);
+        let all = tables.chain([("m7", M7::OPTIONS), ("m3", strategy::COMPRESS.options)]);
         for (name, options) in all {
             let body = template
                 .split_once(&format!("\n[{name}]\n"))

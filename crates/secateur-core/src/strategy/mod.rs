@@ -79,6 +79,13 @@ impl StrategyFacts {
     }
 }
 
+/// What is known of M3, which is a mechanic of its own and not in the list of M7.
+pub const COMPRESS: StrategyFacts = StrategyFacts {
+    id: LooseWhitespace::ID,
+    source: include_str!("loose_whitespace.rs"),
+    options: LooseWhitespace::OPTIONS,
+};
+
 /// The one list of strategies: file, type and id. Everything else that enumerates them comes from
 /// here.
 macro_rules! strategies {

@@ -4,6 +4,7 @@
     reason = "these are tests, in functions that several of them share"
 )]
 
+mod any_conversation;
 mod conversation;
 mod failed_inputs;
 mod loose_whitespace;
