@@ -117,6 +117,7 @@ pub(crate) fn run(
         draft.merge(view, settled);
     }
     draft.release_unmet_needs(view);
+    draft.move_inserts(visible);
     // What an edit on a dropped turn would have done is moot.
     draft.plan.edits.retain(|edit| match edit.action {
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => view
@@ -143,7 +144,9 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, author: &dyn Strategy) -> Plan {
         }
     }
     let strategy = plan.edits.first().map(|edit| edit.strategy);
-    let settled = guard::settle_drops(scene, wanted, strategy, &mut outcome);
+    let is_told = |edit: &Edit| matches!(edit.action, Action::InsertTurn(..));
+    let told = plan.edits.iter().any(is_told);
+    let settled = guard::settle_drops(scene, wanted, told, strategy, &mut outcome);
     let any_drop = settled.contains(&true);
     for edit in plan.edits {
         let verdict = match &edit.action {
@@ -156,7 +159,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, author: &dyn Strategy) -> Plan {
                 if settled_turn(scene.view, *part, &settled) {
                     continue;
                 }
-                guard::veto_part(scene, &edit, *part, author)
+                guard::veto_part(scene, &edit, *part, guard::Reach::of(author))
             }
         };
         match verdict {
@@ -248,6 +251,17 @@ impl Draft {
         for (at, edit) in self.plan.edits.iter().enumerate() {
             if let Target::Part(part) = edit.target() {
                 self.edit_of[part.index()] = u32::try_from(at).ok();
+            }
+        }
+    }
+
+    /// A new turn whose neighbour was dropped later stands before the next turn that stays.
+    fn move_inserts(&mut self, visible: u32) {
+        for edit in &mut self.plan.edits {
+            if let Action::InsertTurn(before, _) = &mut edit.action {
+                let gone = &self.gone;
+                let stays = (before.0..visible).find(|&turn| !gone[turn as usize]);
+                *before = stays.map_or(*before, TurnId);
             }
         }
     }

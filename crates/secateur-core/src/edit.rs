@@ -1,13 +1,12 @@
 //! What a strategy returns: edits, and skips with a reason.
 //!
 //! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only words of our
-//! own are spelled out, and those are left out when a plan is serialised.
+//! own are spelled out.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::view::{PartId, TurnId};
 
@@ -50,6 +49,20 @@ pub enum Action {
     InsertTurn(TurnId, String),
 }
 
+impl Action {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DropTurn(_) => "drop-turn",
+            Self::DropPart(_) => "drop-part",
+            Self::Rewrite(..) => "rewrite",
+            Self::ReplaceInput(..) => "replace-input",
+            Self::InsertTurn(..) => "insert-turn",
+        }
+    }
+}
+
 /// An action with its author, its reason and its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
@@ -78,29 +91,6 @@ impl Edit {
     }
 }
 
-impl Serialize for Edit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Edit", 6)?;
-        let (kind, turn, part) = match &self.action {
-            Action::DropTurn(turn) => ("drop-turn", Some(*turn), None),
-            Action::DropPart(part) => ("drop-part", None, Some(*part)),
-            Action::Rewrite(part, _) => ("rewrite", None, Some(*part)),
-            Action::ReplaceInput(part, _) => ("replace-input", None, Some(*part)),
-            Action::InsertTurn(turn, _) => ("insert-turn", Some(*turn), None),
-        };
-        out.serialize_field("action", kind)?;
-        match (turn, part) {
-            (Some(turn), _) => out.serialize_field("turn", &turn)?,
-            (_, part) => out.serialize_field("part", &part)?,
-        }
-        out.serialize_field("strategy", &self.strategy)?;
-        out.serialize_field("why", &self.why)?;
-        out.serialize_field("chars_before", &self.chars_before)?;
-        out.serialize_field("chars_after", &self.chars_after)?;
-        out.end()
-    }
-}
-
 /// Why something is cut. A closed list, so that reports can be counted and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -110,6 +100,20 @@ pub enum Why {
     MiddleTurn,
     /// A whole tool exchange between the head and the last turns.
     MiddleExchange,
+    /// A tool result that is old and longer than its share of the window.
+    OversizedToolResult,
+    /// A tool result that is old while the window fills up.
+    OldToolResult,
+    /// A message that is old and long.
+    LongMessage,
+    /// The output of a tool that is not protected, older than the protected user turns.
+    UnprotectedToolOutput,
+    /// Older than the window of turns.
+    OutsideWindow,
+    /// Older than the window of turns, told by a summary.
+    Summarized,
+    /// Among the turns with the lowest score.
+    Unimportant,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
     /// The same output appears again later.
@@ -135,6 +139,13 @@ impl Why {
         match self {
             Self::MiddleTurn => "between the head and the last turns, no tool reference",
             Self::MiddleExchange => "a whole tool exchange between the head and the last turns",
+            Self::OversizedToolResult => "an old tool result, longer than its share",
+            Self::OldToolResult => "an old tool result while the window fills up",
+            Self::LongMessage => "an old, long message",
+            Self::UnprotectedToolOutput => "output of a tool that is not protected, not recent",
+            Self::OutsideWindow => "older than the window of turns",
+            Self::Summarized => "older than the window of turns, told by a summary",
+            Self::Unimportant => "among the turns with the lowest score",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
             Self::RepeatedOutput => "the same output appears again later",
             Self::RepeatedCall => "the same call was made again later",
@@ -148,8 +159,7 @@ impl Why {
 }
 
 /// What a skip is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// The request as a whole.
     Request,
@@ -160,7 +170,7 @@ pub enum Target {
 }
 
 /// Something that could have been cut and was not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// What was left alone.
     pub target: Target,
@@ -211,10 +221,18 @@ pub enum SkipReason {
     WouldBeEmpty,
     /// The replacement is as long as what it replaces.
     NotSmaller,
-    /// An earlier strategy edited it already.
+    /// An earlier strategy, or an earlier request, edited it already.
     AlreadyEdited,
     /// What it points at is cut too.
     StandInIsCut,
+    /// Fewer turns than are protected.
+    TooFewTurns,
+    /// The context is small against the model's window.
+    ContextIsSmall,
+    /// The policy keeps the outputs of this tool.
+    ToolIsProtected,
+    /// Less could be freed than makes it worth while.
+    TooLittleToFree,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
 }
@@ -244,6 +262,10 @@ impl SkipReason {
             Self::NotSmaller => "the replacement is not smaller",
             Self::AlreadyEdited => "edited already",
             Self::StandInIsCut => "what it points at is cut too",
+            Self::TooFewTurns => "fewer turns than are protected",
+            Self::ContextIsSmall => "the context is small against the window",
+            Self::ToolIsProtected => "the policy keeps this tool's outputs",
+            Self::TooLittleToFree => "too little could be freed",
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }
@@ -261,14 +283,13 @@ pub struct Need {
 }
 
 /// Edits and skips.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// What changes.
     pub edits: Vec<Edit>,
     /// What was left alone, and why.
     pub skips: Vec<Skip>,
     /// What edits rely on. Settled before the plan is lowered.
-    #[serde(skip)]
     pub needs: Vec<Need>,
 }
 

@@ -141,7 +141,7 @@ fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
     let m7_fits = policy.m7.enabled && is_here && m7_is_eligible(view, policy);
     let m3_may = policy.m3.is_active() && is_here;
     let visible = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);
-    let model = model_facts(view, request);
+    let model = model_facts(view, request, policy);
     // Only a mechanic that may run pays for the ties between turns.
     let ready = (m7_fits || m3_may).then(|| (Draft::new(view), view.exchanges()));
     let m3_fits = m3_may
@@ -195,15 +195,11 @@ fn skips(view: &View<'_>, claim: &Claim) -> Vec<MechanicSkip> {
     skips
 }
 
-fn model_facts(view: &View<'_>, request: &Request<'_>) -> ModelFacts {
+fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> ModelFacts {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
     ModelFacts {
-        window_tokens: name
-            .and_then(models::find)
-            .map(|entry| entry.window_tokens)
-            .filter(|&window| window > 0)
-            .unwrap_or(models::DEFAULT_WINDOW_TOKENS),
+        window_tokens: policy.window_tokens(name),
         thinking_is_bound: name.is_some_and(models::thinking_is_bound),
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod compose;
+pub mod condense;
 pub mod dialect;
 pub mod edit;
 mod engine;
@@ -13,6 +14,7 @@ pub mod json;
 mod lower;
 pub mod mechanic;
 pub mod models;
+pub mod placeholder;
 pub mod policy;
 pub mod report;
 pub mod scene;

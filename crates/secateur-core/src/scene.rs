@@ -152,6 +152,18 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.part(part).is_signed
     }
 
+    /// The beginning of a part's text as it came in, up to about `max_bytes`.
+    #[must_use]
+    pub fn text_start(&self, part: PartId, max_bytes: usize) -> Cow<'a, str> {
+        self.view.text_start(part, max_bytes)
+    }
+
+    /// Characters of a part's text as it came in.
+    #[must_use]
+    pub fn chars_before(&self, part: PartId) -> usize {
+        self.view.chars(part)
+    }
+
     /// The turn of a part; `None` for system texts outside the list of turns.
     #[must_use]
     pub fn turn_of(&self, part: PartId) -> Option<TurnId> {
@@ -215,6 +227,32 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.args_chars(call)
     }
 
+    /// Characters of a call's arguments as a compact JSON writer spells them.
+    #[must_use]
+    pub fn compact_args_chars(&self, call: PartId) -> usize {
+        self.view.compact_args_chars(call)
+    }
+
+    /// How many text blocks a part came in with. Between two of them its text has a newline.
+    #[must_use]
+    pub fn text_blocks(&self, part: PartId) -> usize {
+        self.view.text_blocks(part)
+    }
+
+    /// Bytes of a turn as sent.
+    #[must_use]
+    pub fn turn_bytes(&self, turn: TurnId) -> usize {
+        self.view.turn_span(turn).len()
+    }
+
+    /// Bytes that a new user turn with this text takes.
+    #[must_use]
+    pub fn user_turn_bytes(&self, text: &str) -> usize {
+        let mut escaped = String::with_capacity(text.len());
+        crate::json::escape_into(text, &mut escaped);
+        self.view.dialect().dialect().user_turn(&escaped).len() + ",".len()
+    }
+
     /// Whether the turn carries a call or a result.
     #[must_use]
     pub fn touches_tools(&self, turn: TurnId) -> bool {
@@ -245,11 +283,41 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.exchanges.unit(turn)
     }
 
+    /// A selection of turns (index: turn) with none selected.
+    #[must_use]
+    pub fn no_turns(&self) -> Vec<bool> {
+        vec![false; self.view.turns().len()]
+    }
+
     /// Which of the wanted drops the guards would let through. Index: turn.
     #[must_use]
     pub fn settle_drops(&self, wanted: Vec<bool>) -> Vec<bool> {
         let mut ignored = Plan::default();
-        guard::settle_drops(self, wanted, None, &mut ignored)
+        guard::settle_drops(self, wanted, false, None, &mut ignored)
+    }
+
+    /// The same, where a new user turn stands in the place of the first dropped ones.
+    #[must_use]
+    pub fn settle_told_drops(&self, wanted: Vec<bool>) -> Vec<bool> {
+        let mut ignored = Plan::default();
+        guard::settle_drops(self, wanted, true, None, &mut ignored)
+    }
+
+    /// Why the guards would keep a turn whatever else is dropped, or `None`.
+    #[must_use]
+    pub fn why_stays(&self, turn: TurnId) -> Option<SkipReason> {
+        guard::why_turn_stays(self, turn)
+    }
+
+    /// Whether the guards would let an edit of a part through.
+    #[must_use]
+    pub fn allows(&self, edit: &Edit) -> bool {
+        match edit.target() {
+            Target::Part(part) => {
+                guard::veto_part(self, edit, part, guard::Reach::default()).is_ok()
+            }
+            Target::Turn(_) | Target::Request => false,
+        }
     }
 
     /// An edit that drops a turn.

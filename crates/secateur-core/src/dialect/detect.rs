@@ -202,10 +202,13 @@ mod tests {
     use super::*;
     use DialectId::*;
 
-    fn check(body: &str, expected: Result<DialectId, ReadError>) {
+    type Expected = Result<DialectId, (DialectId, DialectId)>;
+
+    fn check(body: &str, expected: Expected) {
+        let found = detect(body.as_bytes(), &Limits::default());
         assert_eq!(
-            detect(body.as_bytes(), &Limits::default()),
-            expected,
+            found,
+            expected.map_err(|(one, other)| ReadError::Ambiguous(one, other)),
             "{body}"
         );
     }
@@ -247,17 +250,14 @@ mod tests {
 
     #[test]
     fn says_so_when_it_cannot_tell() {
-        let unclear = Err(ReadError::Ambiguous(OpenaiChat, AnthropicMessages));
-        check(
-            r#"{"model":"llama","messages":[],"max_tokens":1}"#,
-            unclear.clone(),
-        );
+        let unclear = Err((OpenaiChat, AnthropicMessages));
+        check(r#"{"model":"llama","messages":[],"max_tokens":1}"#, unclear);
         check(r#"{"messages":[],"system":"s","n":1}"#, unclear);
         check(
             r#"{"messages":[],"contents":[]}"#,
-            Err(ReadError::Ambiguous(OpenaiChat, GeminiGenerateContent)),
+            Err((OpenaiChat, GeminiGenerateContent)),
         );
-        check("{}", Err(ReadError::Unknown));
+        assert_eq!(detect(b"{}", &Limits::default()), Err(ReadError::Unknown));
         assert!(matches!(
             detect(b"[]", &Limits::default()),
             Err(ReadError::Shape { at: 0, .. })

@@ -4,7 +4,8 @@
 //! dialects; each output of a tool is a turn of its own, as in chat.
 
 use super::read::{
-    expect_object, look_ahead, once, opaque, result_content, shape, string_part, text_part,
+    expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape, string_part,
+    text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
 use crate::json::{Cursor, Kind, Span};
@@ -105,7 +106,7 @@ fn item<'a>(
     match kind.as_deref() {
         None | Some("message") => return message(builder, cursor),
         Some("reasoning") => {
-            reasoning(builder, cursor, home)?;
+            reasoning_part(builder, cursor, home, true)?;
             builder.assistant_item(parts_from);
         }
         // Other instructions that stand among the items (tools added on the way, and the like).
@@ -200,19 +201,6 @@ fn message_content<'a>(
             Ok(())
         }
     }
-}
-
-fn reasoning<'a>(
-    builder: &mut Builder<'a>,
-    cursor: &mut Cursor<'a>,
-    home: Home,
-) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Thinking, home);
-    part.value = cursor.skip()?;
-    part.is_signed = true;
-    builder.part(part, slots)?;
-    Ok(())
 }
 
 /// A call of the client's (it has a `call_id`) or of a tool that the provider ran itself.

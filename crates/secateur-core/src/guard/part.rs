@@ -5,6 +5,24 @@ use crate::scene::{PartState, Scene};
 use crate::strategy::Strategy;
 use crate::view::{ArgsForm, ContentForm, Home, PartId, PartKind, Role};
 
+/// Texts that only some authors may rewrite.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reach {
+    /// The last user message.
+    pub(crate) last_user: bool,
+    /// System texts.
+    pub(crate) system: bool,
+}
+
+impl Reach {
+    pub(crate) fn of(author: &dyn Strategy) -> Self {
+        Self {
+            last_user: author.edits_last_user(),
+            system: author.edits_system(),
+        }
+    }
+}
+
 /// Whether an edit of a part is allowed.
 ///
 /// # Errors
@@ -13,7 +31,7 @@ pub(crate) fn veto_part(
     scene: &Scene<'_, '_>,
     edit: &Edit,
     id: PartId,
-    author: &dyn Strategy,
+    reach: Reach,
 ) -> Result<(), SkipReason> {
     let part = scene.view.part(id);
     let is_outside = part.turn.is_some_and(|turn| turn.0 >= scene.visible);
@@ -21,7 +39,7 @@ pub(crate) fn veto_part(
         return Err(SkipReason::DoesNotFit);
     }
     match part.turn.map_or(Role::System, |turn| scene.role(turn)) {
-        Role::System if !may_edit_system(author, edit) => return Err(SkipReason::SystemStays),
+        Role::System if !may_edit_system(reach, edit) => return Err(SkipReason::SystemStays),
         Role::Other => return Err(SkipReason::UnknownKind),
         Role::System | Role::User | Role::Assistant | Role::Tool => {}
     }
@@ -46,7 +64,7 @@ pub(crate) fn veto_part(
         (Action::Rewrite(..), PartKind::Text) => {
             if part.form != ContentForm::Str {
                 Err(SkipReason::DoesNotFit)
-            } else if !author.edits_last_user() && part.turn.is_some_and(is_last_user) {
+            } else if !reach.last_user && part.turn.is_some_and(is_last_user) {
                 Err(SkipReason::LastUserStays)
             } else if edit.chars_after == 0 {
                 Err(SkipReason::WouldBeEmpty)
@@ -65,8 +83,8 @@ pub(crate) fn veto_part(
 }
 
 /// System texts are never dropped; their text may be rewritten by a mechanic that is for that.
-fn may_edit_system(author: &dyn Strategy, edit: &Edit) -> bool {
-    author.edits_system() && matches!(edit.action, Action::Rewrite(..))
+fn may_edit_system(reach: Reach, edit: &Edit) -> bool {
+    reach.system && matches!(edit.action, Action::Rewrite(..))
 }
 
 /// Thinking goes whole, where something else of the model's own stays in the turn, and never from

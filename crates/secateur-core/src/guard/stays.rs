@@ -6,7 +6,7 @@ use crate::scene::Scene;
 use crate::view::{PartKind, Role, TurnId};
 
 /// Why a turn may not be dropped, or `None`.
-pub(super) fn why_turn_stays(scene: &Scene<'_, '_>, turn: TurnId) -> Option<SkipReason> {
+pub(crate) fn why_turn_stays(scene: &Scene<'_, '_>, turn: TurnId) -> Option<SkipReason> {
     let Some(first_user) = scene.first_user() else {
         return Some(SkipReason::BeforeFirstUser);
     };

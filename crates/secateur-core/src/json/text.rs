@@ -73,6 +73,32 @@ impl JsonStr {
         }
     }
 
+    /// The decoded text up to about `max_bytes`: never more, except for one character. Costs what
+    /// that much text costs, however long the literal is.
+    #[must_use]
+    pub fn decode_start(self, body: &str, max_bytes: usize) -> Cow<'_, str> {
+        let raw = self.raw(body);
+        if !self.is_escaped() {
+            return Cow::Borrowed(&raw[..raw.floor_char_boundary(max_bytes)]);
+        }
+        let mut out = String::new();
+        let mut rest = raw;
+        while out.len() < max_bytes && !rest.is_empty() {
+            let room = rest.floor_char_boundary(max_bytes - out.len());
+            let at = memchr::memchr(b'\\', &rest.as_bytes()[..room]).unwrap_or(room);
+            out.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if rest.starts_with('\\') && out.len() < max_bytes {
+                let (character, length) = decode_escape(rest.as_bytes(), 0);
+                out.push(character);
+                rest = &rest[length..];
+            } else if at == 0 {
+                break;
+            }
+        }
+        Cow::Owned(out)
+    }
+
     /// Whether the decoded text is `text`.
     #[must_use]
     pub fn is(self, body: &str, text: &str) -> bool {
@@ -251,6 +277,20 @@ mod tests {
             assert_eq!(text.decode(&body), expected, "{raw}");
             assert_eq!(text.chars(&body), expected.chars().count(), "{raw}");
             assert_eq!(text.decoded_chars(&body).collect::<String>(), expected);
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_text_is_a_prefix_of_it() {
+        for raw in ["", "plain text", r"a\u00e9\n漢\ud83d\ude42\n🙂z", "漢漢漢"] {
+            let (body, text) = literal(raw);
+            let whole = text.decode(&body);
+            for limit in 0..whole.len() + 3 {
+                let start = text.decode_start(&body, limit);
+                assert!(whole.starts_with(start.as_ref()), "{raw} {limit}: {start}");
+                assert!(start.len() < limit + 4, "{raw} {limit}");
+                assert!(start.len() + 4 > limit.min(whole.len()), "{raw} {limit}");
+            }
         }
     }
 

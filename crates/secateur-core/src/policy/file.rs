@@ -1,9 +1,11 @@
 //! Reading a policy: preset, file and single settings, in that order.
 
+use std::collections::BTreeMap;
+
 use toml::{Table, Value};
 
 use super::nearest::nearest;
-use super::{Cadence, M7, PRESETS, Policy, Preset};
+use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
 use crate::strategy::{self, LooseWhitespace, Options};
 
 /// What is wrong with a policy, where, and what to do.
@@ -23,11 +25,13 @@ pub struct PolicyError {
 struct Head {
     preset: Option<String>,
     cadence: Cadence,
+    context_tokens: usize,
+    models: BTreeMap<String, ModelOverride>,
     m7: M7,
     m3: LooseWhitespace,
 }
 
-const TOP_KEYS: [&str; 4] = ["preset", "cadence", "m7", "m3"];
+const TOP_KEYS: [&str; 6] = ["preset", "cadence", "context_tokens", "models", "m7", "m3"];
 
 impl Policy {
     /// The policy of a preset.
@@ -214,6 +218,8 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     }
     Ok(Policy {
         cadence: file.cadence,
+        context_tokens: file.context_tokens,
+        models: file.models,
         m7: file.m7,
         m3: file.m3,
         options,

@@ -3,23 +3,44 @@
 //! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
 //! knows nothing of bytes, JSON or dialects.
 
+#[cfg(test)]
+mod bodies;
+mod cleared;
+mod context_size;
+mod digest;
 mod failed_inputs;
+mod head_and_tail;
+mod long_messages;
 mod loose_whitespace;
 mod middle_turns;
 mod old_thinking;
+mod old_tool_results;
 mod options;
+#[cfg(test)]
+mod properties;
 mod repeated_results;
+mod summarized_turns;
 mod superseded_reads;
-mod tool_pattern;
+mod tool_names;
+mod turns_outside_window;
+mod unimportant_turns;
+mod unprotected_tool_outputs;
 
 pub use failed_inputs::FailedInputs;
+pub use long_messages::LongMessages;
 pub use loose_whitespace::LooseWhitespace;
 pub use middle_turns::MiddleTurns;
 pub use old_thinking::OldThinking;
+pub use old_tool_results::{HardClear, Mode, OldToolResults, SoftTrim};
 pub use options::OptionFact;
 pub(crate) use options::options;
 pub use repeated_results::RepeatedResults;
+pub use summarized_turns::{SummarizedTurns, Summary};
 pub use superseded_reads::SupersededReads;
+pub use tool_names::ToolNames;
+pub use turns_outside_window::TurnsOutsideWindow;
+pub use unimportant_turns::UnimportantTurns;
+pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 
 use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
@@ -118,6 +139,12 @@ macro_rules! strategies {
 
 strategies! {
     "middle_turns.rs" middle_turns: MiddleTurns,
+    "old_tool_results.rs" old_tool_results: OldToolResults,
+    "long_messages.rs" long_messages: LongMessages,
+    "unprotected_tool_outputs.rs" unprotected_tool_outputs: UnprotectedToolOutputs,
+    "turns_outside_window.rs" turns_outside_window: TurnsOutsideWindow,
+    "summarized_turns.rs" summarized_turns: SummarizedTurns,
+    "unimportant_turns.rs" unimportant_turns: UnimportantTurns,
     "repeated_results.rs" repeated_results: RepeatedResults,
     "superseded_reads.rs" superseded_reads: SupersededReads,
     "failed_inputs.rs" failed_inputs: FailedInputs,

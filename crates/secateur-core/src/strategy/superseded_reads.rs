@@ -26,7 +26,7 @@ mod overlap;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::tool_pattern::any_fits;
+use super::tool_names::Patterns;
 use super::{Strategy, options};
 use crate::edit::{Edit, Need, Piece, Plan, REMOVED, SkipReason, StrategyId, Why};
 use crate::scene::{PartState, Scene};
@@ -68,7 +68,7 @@ impl SupersededReads {
     pub const ID: StrategyId = StrategyId("superseded-reads");
 
     /// A call that read or wrote a file, if it worked.
-    fn touch(&self, scene: &Scene<'_, '_>, call: PartId) -> Option<Touch> {
+    fn touch(&self, scene: &Scene<'_, '_>, names: &Names, call: PartId) -> Option<Touch> {
         if scene.kind(call) != PartKind::Call || scene.state(call) != PartState::Whole {
             return None;
         }
@@ -76,7 +76,7 @@ impl SupersededReads {
         if scene.is_error(result) || scene.state(result) == PartState::Gone {
             return None;
         }
-        let (access, path) = self.access(scene, call)?;
+        let (access, path) = self.access(scene, names, call)?;
         Some(Touch {
             call,
             result,
@@ -86,17 +86,22 @@ impl SupersededReads {
     }
 
     /// What a call does to which file.
-    fn access(&self, scene: &Scene<'_, '_>, call: PartId) -> Option<(Access, String)> {
+    fn access(
+        &self,
+        scene: &Scene<'_, '_>,
+        names: &Names,
+        call: PartId,
+    ) -> Option<(Access, String)> {
         let name = scene.tool_name(call)?;
-        let access = if any_fits(&self.command_tools, &name) {
+        let access = if names.command.match_any(&name) {
             match scene.arg(call, "command")?.as_str() {
                 "view" => Access::Read,
                 "create" => Access::Write,
                 _ => return None,
             }
-        } else if any_fits(&self.read_tools, &name) {
+        } else if names.read.match_any(&name) {
             Access::Read
-        } else if any_fits(&self.write_tools, &name) {
+        } else if names.write.match_any(&name) {
             Access::Write
         } else {
             return None;
@@ -158,6 +163,13 @@ enum Access {
     Write,
 }
 
+/// The lists of tool names, ready for matching.
+struct Names {
+    read: Patterns,
+    write: Patterns,
+    command: Patterns,
+}
+
 struct Touch {
     call: PartId,
     result: PartId,
@@ -184,10 +196,15 @@ impl Strategy for SupersededReads {
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let mut plan = Plan::default();
         let mut files: HashMap<String, Later<'_>> = HashMap::new();
+        let names = Names {
+            read: Patterns::new(&self.read_tools),
+            write: Patterns::new(&self.write_tools),
+            command: Patterns::new(&self.command_tools),
+        };
         let touches: Vec<Touch> = scene
             .turns()
             .flat_map(|turn| scene.parts(turn))
-            .filter_map(|part| self.touch(scene, part))
+            .filter_map(|part| self.touch(scene, &names, part))
             .collect();
         // A file that is touched once has nothing to compare.
         for touch in &touches {

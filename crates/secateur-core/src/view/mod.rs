@@ -13,7 +13,7 @@ pub use exchange::Exchanges;
 pub use part::{ArgsForm, ContentForm, Home, Part, PartKind, Seat};
 
 use crate::dialect::DialectId;
-use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, strings::count_chars};
+use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars, strings::count_chars};
 
 /// Index of a turn in its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -167,6 +167,13 @@ impl<'a> View<'a> {
         &self.items[start as usize..end as usize]
     }
 
+    /// The index of a turn's first element in the turns' array.
+    #[must_use]
+    pub fn item_index(&self, turn: TurnId) -> Option<usize> {
+        let (start, end) = self.turn(turn).items;
+        (start < end).then_some(start as usize)
+    }
+
     /// All elements of the turns' array.
     #[must_use]
     pub fn items(&self) -> &[Seat] {
@@ -245,6 +252,18 @@ impl<'a> View<'a> {
         count_chars(self.part(id).value.of(self.body).as_bytes())
     }
 
+    /// The beginning of a part's text, up to about `max_bytes` of its first block.
+    #[must_use]
+    pub fn text_start(&self, id: PartId, max_bytes: usize) -> Cow<'a, str> {
+        match self.slots(id) {
+            [] => match self.text(id) {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[..text.floor_char_boundary(max_bytes)]),
+                owned @ Cow::Owned(_) => owned,
+            },
+            [first, ..] => first.text.decode_start(self.body, max_bytes),
+        }
+    }
+
     /// A call's or result's tool name, as written.
     #[must_use]
     pub fn name(&self, id: PartId) -> Option<Cow<'a, str>> {
@@ -303,6 +322,24 @@ impl<'a> View<'a> {
             ArgsForm::None => 0,
             ArgsForm::Value => count_chars(part.value.of(self.body).as_bytes()),
             ArgsForm::Text => self.chars(id),
+        }
+    }
+
+    /// How many text blocks a part's text is made of.
+    #[must_use]
+    pub fn text_blocks(&self, id: PartId) -> usize {
+        self.slots(id).len()
+    }
+
+    /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as
+    /// it is.
+    #[must_use]
+    pub fn compact_args_chars(&self, id: PartId) -> usize {
+        let args = self.args(id);
+        if args.starts_with(['{', '[', ' ', '\n']) {
+            compact_chars(&args)
+        } else {
+            count_chars(args.as_bytes())
         }
     }
 
