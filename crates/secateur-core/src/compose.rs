@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::arrival::{ArrivalText, Arrivals};
-use crate::edit::{Action, Edit, Piece, Plan, SkipReason, Target};
+use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::scene::{Ends, ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
@@ -113,6 +113,19 @@ impl<'s, 'a> Stage<'s, 'a> {
         }
     }
 
+    /// The scene at the present request, for a mechanic's gate.
+    pub(crate) fn present<'d>(&'d self, draft: &'d Draft) -> Scene<'d, 'a> {
+        let (request, visible) = self.now();
+        self.scene(request, visible, Ends::of(self.view, visible), draft)
+    }
+
+    /// The number of the present request, and how many turns it has.
+    fn now(&self) -> (u32, u32) {
+        let visible = u32::try_from(self.view.turns().len()).unwrap_or(u32::MAX);
+        let request = self.timeline.requests().len().saturating_sub(1);
+        (u32::try_from(request).unwrap_or(u32::MAX), visible)
+    }
+
     /// The scene at a request, for strategies and guards.
     fn scene<'d>(
         &'d self,
@@ -138,9 +151,7 @@ impl<'s, 'a> Stage<'s, 'a> {
 /// Plans the whole body from scratch: arrivals first, then the strategies in order, then the guard of
 /// signed thinking.
 pub(crate) fn run(stage: &Stage<'_, '_>, strategies: &[&dyn Strategy], draft: &mut Draft) {
-    let visible = u32::try_from(stage.view.turns().len()).unwrap_or(u32::MAX);
-    let request =
-        u32::try_from(stage.timeline.requests().len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let (request, visible) = stage.now();
     let mut arrivals: Vec<_> = strategies
         .iter()
         .filter_map(|strategy| strategy.arrivals())
@@ -150,7 +161,7 @@ pub(crate) fn run(stage: &Stage<'_, '_>, strategies: &[&dyn Strategy], draft: &m
     for strategy in strategies {
         let scene = stage.scene(request, visible, ends, draft);
         let plan = strategy.plan(&scene);
-        let settled = settle(&scene, plan, strategy.edits_last_user());
+        let settled = settle(&scene, plan, guard::Reach::of(*strategy));
         draft.merge(stage.view, settled);
     }
     draft.tidy(stage.view, visible);
@@ -194,7 +205,7 @@ pub(crate) fn arrive(
                     chars_before: scene.chars(id),
                     chars_after: chars,
                 };
-                match guard::veto_part(&scene, &edit, id, false) {
+                match guard::veto_part(&scene, &edit, id, guard::Reach::default()) {
                     Ok(()) => {
                         let seen = stage.timeline.first_use(TurnId(visible.saturating_sub(1)));
                         draft.take(stage.view, edit);
@@ -227,7 +238,7 @@ pub(crate) fn propose(
         .filter(|strategy| strategy.arrivals().is_none())
     {
         let scene = stage.scene(request, visible, ends, trial.as_ref().unwrap_or(draft));
-        let settled = settle(&scene, strategy.plan(&scene), false);
+        let settled = settle(&scene, strategy.plan(&scene), guard::Reach::default());
         if settled.edits.is_empty() {
             continue;
         }
@@ -248,7 +259,11 @@ pub(crate) fn settle_again(
     draft: &Draft,
 ) -> Plan {
     let ends = Ends::of(stage.view, visible);
-    settle(&stage.scene(request, visible, ends, draft), plan, false)
+    settle(
+        &stage.scene(request, visible, ends, draft),
+        plan,
+        guard::Reach::default(),
+    )
 }
 
 /// Adds a settled plan to the draft.
@@ -258,10 +273,11 @@ pub(crate) fn merge(stage: &Stage<'_, '_>, visible: u32, plan: Plan, draft: &mut
 }
 
 /// The edits of a plan that the guards let through; the others become skips.
-fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
+fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
     let mut outcome = Plan {
         edits: Vec::new(),
         skips: plan.skips,
+        needs: plan.needs,
     };
     let mut wanted = vec![false; scene.view.turns().len()];
     for edit in &plan.edits {
@@ -285,7 +301,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
                 if settled_turn(scene.view, *part, &settled) {
                     continue;
                 }
-                guard::veto_part(scene, &edit, *part, edits_last_user)
+                guard::veto_part(scene, &edit, *part, reach)
             }
         };
         match verdict {
@@ -307,6 +323,7 @@ impl Draft {
     /// Records a settled plan.
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
+        self.plan.needs.extend(plan.needs);
         for edit in plan.edits {
             self.take(view, edit);
         }
@@ -382,22 +399,58 @@ impl Draft {
         }
     }
 
-    /// Removes edits inside dropped turns, which are moot, and finds the others again.
+    /// Takes back what relies on something that did not stay, moves new turns, removes edits inside
+    /// dropped turns, which are moot, and finds the others again.
     fn tidy(&mut self, view: &View<'_>, visible: u32) {
+        self.release_unmet_needs(view);
         self.move_inserts(visible);
         let gone = &self.gone;
-        let stands = |edit: &Edit| match edit.target() {
+        self.plan.edits.retain(|edit| match edit.target() {
             Target::Part(part) => view.part(part).turn.is_none_or(|turn| !gone[turn.index()]),
             Target::Turn(_) | Target::Request => true,
-        };
-        if self.plan.edits.iter().all(stands) {
-            return;
-        }
-        self.plan.edits.retain(stands);
+        });
+        self.index_edits();
+    }
+
+    /// Finds the edits of parts again after some of them went.
+    fn index_edits(&mut self) {
+        self.edit_of.fill(None);
         for (at, edit) in self.plan.edits.iter().enumerate() {
             if let Target::Part(part) = edit.target() {
                 self.edit_of[part.index()] = u32::try_from(at).ok();
             }
+        }
+    }
+
+    /// Takes back the edits that rely on a part which did not stay whole after all.
+    fn release_unmet_needs(&mut self, view: &View<'_>) {
+        let needs: Vec<Need> = std::mem::take(&mut self.plan.needs);
+        let mut released = vec![false; self.plan.edits.len()];
+        for need in needs {
+            let Some(at) = self.edit_of[need.edited.index()] else {
+                continue;
+            };
+            let at = at as usize;
+            let is_its_own = self
+                .plan
+                .edits
+                .get(at)
+                .is_some_and(|edit| edit.strategy == need.strategy);
+            let is_met = self.states[need.stand_in.index()] == PartState::Whole;
+            // What went with its turn needs nothing any more.
+            let is_there = self.states[need.edited.index()] != PartState::Gone;
+            if is_its_own && !is_met && is_there && !released[at] {
+                released[at] = true;
+                self.states[need.edited.index()] = PartState::Whole;
+                self.chars[need.edited.index()] = view.chars(need.edited);
+                let target = Target::Part(need.edited);
+                self.plan
+                    .leave(Some(need.strategy), target, SkipReason::StandInIsCut);
+            }
+        }
+        if released.contains(&true) {
+            let mut released = released.into_iter();
+            self.plan.edits.retain(|_| released.next() != Some(true));
         }
     }
 

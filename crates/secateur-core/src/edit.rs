@@ -30,6 +30,10 @@ pub enum Piece {
     Note(Cow<'static, str>),
 }
 
+/// The words in every note that stands for text which is still elsewhere in the conversation. A part
+/// that holds them was cut before.
+pub const REMOVED: &str = "removed to save space:";
+
 /// One change to a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -120,6 +124,20 @@ pub enum Why {
     StaleResult,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
+    /// The same output appears again later.
+    RepeatedOutput,
+    /// The same call was made again later.
+    RepeatedCall,
+    /// A later read of the file shows these lines.
+    ReadAgain,
+    /// The file was written anew later.
+    Rewritten,
+    /// Arguments of a call that failed.
+    FailedCall,
+    /// Thinking of an older assistant turn.
+    OldThinking,
+    /// White space that says nothing.
+    LooseWhitespace,
 }
 
 impl Why {
@@ -141,6 +159,13 @@ impl Why {
             Self::LongArrival => "oversized when it arrived",
             Self::StaleResult => "the work has moved on from it",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
+            Self::RepeatedOutput => "the same output appears again later",
+            Self::RepeatedCall => "the same call was made again later",
+            Self::ReadAgain => "a later read of the file shows these lines",
+            Self::Rewritten => "the file was written anew later",
+            Self::FailedCall => "arguments of a call that failed",
+            Self::OldThinking => "thinking of an older assistant turn",
+            Self::LooseWhitespace => "white space that says nothing",
         }
     }
 }
@@ -214,6 +239,8 @@ pub enum SkipReason {
     PointedTo,
     /// No round was due, or none paid.
     NoRound,
+    /// What it points at is cut too.
+    StandInIsCut,
     /// Fewer turns than are protected.
     TooFewTurns,
     /// The context is small against the model's window.
@@ -252,6 +279,7 @@ impl SkipReason {
             Self::AlreadyEdited => "edited already",
             Self::PointedTo => "a note that stays points to it",
             Self::NoRound => "no round was due, or none paid",
+            Self::StandInIsCut => "what it points at is cut too",
             Self::TooFewTurns => "fewer turns than are protected",
             Self::ContextIsSmall => "the context is small against the window",
             Self::ToolIsProtected => "the policy keeps this tool's outputs",
@@ -261,6 +289,17 @@ impl SkipReason {
     }
 }
 
+/// An edit that is only right while another part stays whole: a pointer and what it points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The part that is edited.
+    pub edited: PartId,
+    /// Whose edit it is.
+    pub strategy: StrategyId,
+    /// The part that must stay whole.
+    pub stand_in: PartId,
+}
+
 /// Edits and skips.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -268,6 +307,8 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// What was left alone, and why.
     pub skips: Vec<Skip>,
+    /// What edits rely on. Settled before the plan is lowered.
+    pub needs: Vec<Need>,
 }
 
 impl Plan {

@@ -13,6 +13,7 @@ mod engine;
 mod guard;
 pub mod json;
 mod lower;
+pub mod mechanic;
 pub mod models;
 pub mod placeholder;
 pub mod policy;
@@ -25,9 +26,10 @@ pub mod timeline;
 pub mod tool_facts;
 mod verify;
 pub mod view;
+mod whitespace;
 
 #[doc(hidden)]
 pub use engine::{Applied, apply};
-pub use engine::{Outcome, Planned, Request, plan, prune};
+pub use engine::{Candidates, Outcome, Planned, Request, plan, prune};
 pub use splice::SpliceError;
 pub use verify::VerifyError;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
+use crate::mechanic::{Claim, MechanicSkip};
 use crate::rounds::Account;
 use crate::splice::SpliceError;
 use crate::verify::VerifyError;
@@ -69,6 +70,14 @@ pub struct Report {
     pub turns_removed: usize,
     /// What the conversation cost so far, with and without, if it is pruned in rounds.
     pub account: Option<Account>,
+    /// What M3 did; `None` unless it changed the body.
+    pub compress: Option<Compress>,
+    /// Who claimed the request, once it was read.
+    pub claim: Option<Claim>,
+    /// The mechanics that stayed out, with their reasons.
+    pub mechanics: Vec<MechanicSkip>,
+    /// Keys of the policy that are accepted and have no effect.
+    pub ignored_keys: Vec<&'static str>,
     /// What was cut, where, by whom and why.
     pub cuts: Vec<Cut>,
     /// What was left alone, where, by whom and why.
@@ -76,6 +85,34 @@ pub struct Report {
     /// The same as edits and skips, for programs that hold the view.
     #[serde(skip)]
     pub plan: Plan,
+}
+
+/// What M3 did to a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Compress {
+    /// Characters of the body as it came.
+    pub chars_before: usize,
+    /// Characters of the body as sent.
+    pub chars_after: usize,
+    /// Whether system texts were in reach.
+    pub compress_system: bool,
+    /// Whether user and assistant texts were in reach.
+    pub compress_user_turns: bool,
+}
+
+impl Compress {
+    /// Characters saved.
+    #[must_use]
+    pub fn chars_saved(&self) -> usize {
+        self.chars_before.saturating_sub(self.chars_after)
+    }
+
+    /// Share of the characters saved, in percent.
+    #[must_use]
+    pub fn pct_saved(&self) -> f64 {
+        // A body that M3 changed is not empty.
+        self.chars_saved() as f64 * 100.0 / self.chars_before.max(1) as f64
+    }
 }
 
 /// A place in the list of turns. All counted from 0.
@@ -178,6 +215,10 @@ impl Report {
             after: size,
             turns_removed: 0,
             account: None,
+            compress: None,
+            claim: None,
+            mechanics: Vec::new(),
+            ignored_keys: Vec::new(),
             cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
@@ -199,6 +240,10 @@ impl Report {
             after: size,
             turns_removed: 0,
             account: None,
+            compress: None,
+            claim: None,
+            mechanics: Vec::new(),
+            ignored_keys: Vec::new(),
             cuts: Vec::new(),
             left: Vec::new(),
             plan: Plan::default(),

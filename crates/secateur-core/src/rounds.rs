@@ -215,6 +215,7 @@ impl Fold<'_, '_, '_> {
         let plan = Plan {
             edits: edits.collect(),
             skips: plan.skips,
+            needs: plan.needs,
         };
         let plan = compose::settle_again(self.stage, request, visible, plan, self.draft);
         (!plan.edits.is_empty()).then_some(Round { plan, from })

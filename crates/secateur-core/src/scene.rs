@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use crate::compose::Draft;
 use crate::edit::{Action, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
+use crate::json::DecodedChars;
 use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
 use crate::timeline::{Timeline, Use};
@@ -89,6 +91,13 @@ impl<'s, 'a> Scene<'s, 'a> {
             .filter(move |&turn| !draft.is_gone(turn))
     }
 
+    /// The system texts outside the list of turns.
+    pub fn system_parts(&self) -> impl Iterator<Item = PartId> + use<'s, 'a> {
+        let view = self.view;
+        view.part_ids()
+            .filter(move |&part| view.part(part).turn.is_none())
+    }
+
     /// Who speaks.
     #[must_use]
     pub fn role(&self, turn: TurnId) -> Role {
@@ -125,6 +134,32 @@ impl<'s, 'a> Scene<'s, 'a> {
     #[must_use]
     pub fn text(&self, part: PartId) -> Cow<'a, str> {
         self.view.text(part)
+    }
+
+    /// The decoded characters of a part whose text is one literal, without making the text.
+    #[must_use]
+    pub fn decoded_chars(&self, part: PartId) -> Option<DecodedChars<'a>> {
+        match self.view.slots(part) {
+            [only] => Some(only.text.decoded_chars(self.view.body())),
+            _ => None,
+        }
+    }
+
+    /// Whether a part's text holds these words, which must be such that JSON does not escape them.
+    /// Decodes nothing.
+    #[must_use]
+    pub fn mentions(&self, part: PartId, words: &str) -> bool {
+        let mut slots = self.view.slots(part).iter();
+        slots.any(|slot| {
+            let raw = slot.text.raw(self.view.body());
+            memchr::memmem::find(raw.as_bytes(), words.as_bytes()).is_some()
+        })
+    }
+
+    /// Whether a part carries a signature or encrypted content.
+    #[must_use]
+    pub fn is_signed(&self, part: PartId) -> bool {
+        self.view.part(part).is_signed
     }
 
     /// The beginning of a part's text as it came in, up to about `max_bytes`.
@@ -245,6 +280,12 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.arg(call, key)
     }
 
+    /// The top-level string argument of a call under the first of these keys that is there.
+    #[must_use]
+    pub fn first_arg(&self, call: PartId, keys: &[String]) -> Option<String> {
+        self.view.first_arg(call, keys)
+    }
+
     /// Characters of a call's arguments as sent.
     #[must_use]
     pub fn args_chars(&self, call: PartId) -> usize {
@@ -337,7 +378,9 @@ impl<'s, 'a> Scene<'s, 'a> {
     #[must_use]
     pub fn allows(&self, edit: &Edit) -> bool {
         match edit.target() {
-            Target::Part(part) => guard::veto_part(self, edit, part, false).is_ok(),
+            Target::Part(part) => {
+                guard::veto_part(self, edit, part, guard::Reach::default()).is_ok()
+            }
             Target::Turn(_) | Target::Request => false,
         }
     }
@@ -379,6 +422,60 @@ impl<'s, 'a> Scene<'s, 'a> {
             why,
             chars_before: self.view.chars(part),
             chars_after,
+        }
+    }
+
+    /// An edit that takes these ranges, sorted and made of one-byte characters, out of a part's
+    /// text, which has so many bytes. Decodes nothing.
+    #[must_use]
+    pub fn take_out(
+        &self,
+        part: PartId,
+        text_len: usize,
+        removed: &[Range<usize>],
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
+        let chars_before = self.view.chars(part);
+        let mut pieces = Vec::with_capacity(removed.len() + 1);
+        let (mut at, mut removed_chars) = (0, 0);
+        for range in removed {
+            pieces.push(Piece::Keep(at..range.start));
+            at = range.end;
+            removed_chars += range.len();
+        }
+        pieces.push(Piece::Keep(at..text_len));
+        pieces.retain(|piece| !matches!(piece, Piece::Keep(kept) if kept.is_empty()));
+        Edit {
+            action: Action::Rewrite(part, pieces),
+            strategy,
+            why,
+            chars_before,
+            chars_after: chars_before.saturating_sub(removed_chars),
+        }
+    }
+
+    /// An edit that removes a part whole.
+    #[must_use]
+    pub fn drop_part(&self, part: PartId, strategy: StrategyId, why: Why) -> Edit {
+        Edit {
+            action: Action::DropPart(part),
+            strategy,
+            why,
+            chars_before: self.view.value_chars(part),
+            chars_after: 0,
+        }
+    }
+
+    /// An edit that replaces a call's arguments by this JSON text.
+    #[must_use]
+    pub fn replace_args(&self, call: PartId, with: String, strategy: StrategyId, why: Why) -> Edit {
+        Edit {
+            chars_before: self.args_chars(call),
+            chars_after: with.chars().count(),
+            action: Action::ReplaceInput(call, with),
+            strategy,
+            why,
         }
     }
 

@@ -53,6 +53,7 @@ impl InputArgs {
                 max_bytes: self.max_bytes,
                 max_depth: self.max_depth,
             },
+            ..Request::default()
         }
     }
 

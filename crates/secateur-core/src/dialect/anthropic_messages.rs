@@ -23,6 +23,7 @@ static FACTS: Facts = Facts {
         calls_end_their_turn: true,
         text_is_not_empty: true,
         reasoning_has_follower: false,
+        signed_thinking_goes_with_its_turn: false,
     },
 };
 

@@ -106,6 +106,8 @@ pub struct Rules {
     pub text_is_not_empty: bool,
     /// A reasoning item needs the item that was produced with it right behind it.
     pub reasoning_has_follower: bool,
+    /// Signed thinking may not be removed while the call or text that it produced stays.
+    pub signed_thinking_goes_with_its_turn: bool,
 }
 
 /// One wire format.

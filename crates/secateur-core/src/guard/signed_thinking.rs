@@ -118,10 +118,16 @@ pub(crate) fn remove_bound_thinking(
     }
 }
 
-/// The first part that an edit touches.
+/// The first part that an edit touches. System texts come before every turn, wherever in the body
+/// they are written.
 pub(crate) fn position(view: &View<'_>, edit: &Edit) -> PartId {
     match edit.action {
-        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => part,
+        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
+            match view.part(part).turn {
+                Some(_) => part,
+                None => PartId(0),
+            }
+        }
         Action::DropTurn(turn) | Action::InsertTurn(turn, _) => view.parts_start(turn),
     }
 }

@@ -18,7 +18,7 @@ pub use cursor::{Cursor, Kind, Limits};
 pub use error::{JsonError, JsonProblem};
 pub use escape::escape_into;
 pub use path::path_at;
-pub use text::{JsonStr, OffsetMap};
+pub use text::{DecodedChars, JsonStr, OffsetMap};
 
 /// A half-open byte range of the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::nearest::nearest;
 use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
 use crate::rounds::Rounds;
-use crate::strategy::{self, Options};
+use crate::strategy::{self, LooseWhitespace, Options};
 
 /// What is wrong with a policy, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,15 +29,17 @@ struct Head {
     context_tokens: usize,
     models: BTreeMap<String, ModelOverride>,
     m7: M7,
+    m3: LooseWhitespace,
     rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 6] = [
+const TOP_KEYS: [&str; 7] = [
     "preset",
     "cadence",
     "context_tokens",
     "models",
     "m7",
+    "m3",
     "rounds",
 ];
 
@@ -230,6 +232,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
         models: file.models,
         m7: file.m7,
         rounds: file.rounds,
+        m3: file.m3,
         options,
     })
 }

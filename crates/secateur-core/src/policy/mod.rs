@@ -5,14 +5,16 @@
 
 mod file;
 mod nearest;
+mod template;
 
 pub use file::PolicyError;
+pub use template::template;
 
 use std::collections::BTreeMap;
 
 use crate::models;
 use crate::rounds::Rounds;
-use crate::strategy::{Options, Strategy};
+use crate::strategy::{LooseWhitespace, Options, Strategy, options};
 
 /// When new decisions are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -25,28 +27,17 @@ pub enum Cadence {
     Rounds,
 }
 
-/// Gate and strategies of M7.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct M7 {
-    /// Whether the workload opted in. Default false; presets switch it on.
-    pub enabled: bool,
-    /// Eligible above this many messages. Default 12.
-    pub min_messages: usize,
-    /// Eligible above this many characters of body. Default 32768.
-    pub min_body_chars: usize,
-    /// The strategies to run, in this order.
-    pub strategies: Vec<String>,
-}
-
-impl Default for M7 {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            min_messages: 12,
-            min_body_chars: 32_768,
-            strategies: Vec::new(),
-        }
+options! {
+    /// Gate and strategies of M7.
+    pub struct M7 {
+        /// Whether the workload opted in; presets switch it on.
+        enabled: bool = false,
+        /// Eligible above this many messages.
+        min_messages: usize = 12,
+        /// Eligible above this many characters of body.
+        min_body_chars: usize = 32_768,
+        /// The strategies to run, in this order.
+        strategies: Vec<String> = Vec::new(),
     }
 }
 
@@ -72,6 +63,8 @@ pub struct Policy {
     pub m7: M7,
     /// When a round is taken.
     pub rounds: Rounds,
+    /// Compress.
+    pub m3: LooseWhitespace,
     /// The options of every strategy.
     #[serde(flatten)]
     pub options: Options,
@@ -97,6 +90,15 @@ impl Policy {
     pub fn strategies(&self) -> Vec<&dyn Strategy> {
         let ids = self.m7.strategies.iter();
         ids.filter_map(|id| self.options.strategy(id)).collect()
+    }
+
+    /// Keys that are set, accepted and have no effect.
+    #[must_use]
+    pub fn ignored_keys(&self) -> Vec<&'static str> {
+        match self.m3.auto_compress_enabled {
+            Some(_) => vec!["m3.auto_compress_enabled"],
+            None => Vec::new(),
+        }
     }
 }
 

@@ -264,6 +264,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Characters of a part as sent: a thinking block, arguments, a content.
+    pub(crate) fn value_chars(&self, id: PartId) -> usize {
+        count_chars(self.part(id).value.of(self.body).as_bytes())
+    }
+
     /// The beginning of a part's text, up to about `max_bytes` of its first block.
     #[must_use]
     pub fn text_start(&self, id: PartId, max_bytes: usize) -> Cow<'a, str> {
@@ -315,34 +320,37 @@ impl<'a> View<'a> {
         found
     }
 
-    /// The first non-empty string argument of a call among these names, by the order of the names.
-    #[must_use]
-    pub fn first_arg(&self, id: PartId, keys: &[&str]) -> Option<String> {
-        keys.iter()
-            .find_map(|key| self.arg(id, key))
-            .filter(|value| !value.is_empty())
-    }
-
     /// A top-level string argument of a call.
     #[must_use]
     pub fn arg(&self, id: PartId, key: &str) -> Option<String> {
+        self.first_arg(id, &[key])
+    }
+
+    /// The top-level string argument under the first of these keys that is there. One pass.
+    #[must_use]
+    pub fn first_arg(&self, id: PartId, keys: &[impl AsRef<str>]) -> Option<String> {
         let args = self.args(id);
         let mut cursor = Cursor::over(&args, 128);
         if cursor.peek() != Ok(Kind::Object) {
             return None;
         }
-        let mut found = None;
+        let mut found: Option<(usize, JsonStr)> = None;
         cursor
             .object(|cursor, name| {
-                if name.is(&args, key) && cursor.peek()? == Kind::String {
-                    found = Some(cursor.string()?.decode(&args).into_owned());
-                } else {
-                    cursor.skip()?;
+                let rank = keys.iter().position(|key| name.is(&args, key.as_ref()));
+                match rank {
+                    Some(rank) if cursor.peek()? == Kind::String => {
+                        let value = cursor.string()?;
+                        if found.is_none_or(|(best, _)| rank <= best) {
+                            found = Some((rank, value));
+                        }
+                    }
+                    _ => drop(cursor.skip()?),
                 }
                 Ok::<_, JsonError>(())
             })
             .ok()?;
-        found
+        found.map(|(_, value)| value.decode(&args).into_owned())
     }
 
     /// Characters of a call's arguments as sent.
