@@ -1,0 +1,60 @@
+//! Puts the single kinds of evidence together into one score per chunk.
+
+use crate::index::Index;
+use crate::{Chunk, bm25, links, neighbours, titles};
+
+/// How much each kind of evidence counts beside the words of the text (which count 1).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Words that the title shares with the question. Default 0.3.
+    pub title: f32,
+    /// Neighbouring words of the question that stand close in the text. Default 0.2.
+    pub nearness: f32,
+    /// A text that opens with the subject of a title that matches. Default 0.3.
+    pub opening: f32,
+    /// Being named by a chunk that scores well. Default 0.6.
+    pub link: f32,
+    /// The score of the neighbouring chunk of the same document. Default 0.15.
+    pub neighbour: f32,
+    /// Likeness of meaning, in the hybrid scorer. Default 0.25.
+    pub meaning: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { title: 0.3, nearness: 0.2, opening: 0.3, link: 0.6, neighbour: 0.15, meaning: 0.25 }
+    }
+}
+
+/// Scores from words, and from likeness of meaning where `meaning` holds one value in 0..=1 per chunk.
+pub(crate) fn score(question: &str, chunks: &[Chunk<'_>], meaning: &[f32], weights: &Weights) -> Vec<f32> {
+    let index = Index::read(question, chunks);
+    let mut scores = bm25::score(&index);
+    to_unit(&mut scores);
+    let overlap = titles::overlap(&index);
+    for ((score, counts), title) in scores.iter_mut().zip(&index.chunks).zip(overlap) {
+        *score += title * (weights.title + weights.opening * counts.opening);
+        *score += weights.nearness * counts.nearness;
+    }
+    for (score, likeness) in scores.iter_mut().zip(meaning) {
+        *score += weights.meaning * likeness;
+    }
+    to_unit(&mut scores);
+    let beside = neighbours::best_beside(chunks, &scores);
+    let named = links::named_by_good_chunks(&index, &scores);
+    for ((score, beside), named) in scores.iter_mut().zip(beside).zip(named) {
+        *score += weights.neighbour * beside + weights.link * named;
+    }
+    to_unit(&mut scores);
+    scores
+}
+
+/// Divides by the greatest score, so that the best chunk has 1. All zeros stay zeros.
+pub(crate) fn to_unit(scores: &mut [f32]) {
+    let best = scores.iter().copied().fold(0.0_f32, f32::max);
+    if best > 0.0 {
+        for score in scores {
+            *score = (*score / best).clamp(0.0, 1.0);
+        }
+    }
+}
