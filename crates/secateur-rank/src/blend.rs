@@ -14,15 +14,17 @@ pub struct Weights {
     pub opening: f32,
     /// Being named by a chunk that scores well. Default 0.6.
     pub link: f32,
+    /// How many links in a row count. Default 2.
+    pub steps: u8,
     /// The score of the neighbouring chunk of the same document. Default 0.15.
     pub neighbour: f32,
-    /// Likeness of meaning, in the hybrid scorer. Default 0.25.
+    /// Likeness of meaning, in the hybrid scorer. Default 0.15.
     pub meaning: f32,
 }
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { title: 0.3, nearness: 0.2, opening: 0.3, link: 0.6, neighbour: 0.15, meaning: 0.25 }
+        Self { title: 0.3, nearness: 0.2, opening: 0.3, link: 0.6, steps: 2, neighbour: 0.15, meaning: 0.15 }
     }
 }
 
@@ -41,12 +43,19 @@ pub(crate) fn score(question: &str, chunks: &[Chunk<'_>], meaning: &[f32], weigh
     }
     to_unit(&mut scores);
     let beside = neighbours::best_beside(chunks, &scores);
-    let named = links::named_by_good_chunks(&index, &scores);
-    for ((score, beside), named) in scores.iter_mut().zip(beside).zip(named) {
-        *score += weights.neighbour * beside + weights.link * named;
+    for (score, beside) in scores.iter_mut().zip(beside) {
+        *score += weights.neighbour * beside;
     }
     to_unit(&mut scores);
-    scores
+    let mut linked = scores.clone();
+    for _ in 0..weights.steps {
+        let named = links::named_by_good_chunks(&index, &linked);
+        for ((linked, score), named) in linked.iter_mut().zip(&scores).zip(named) {
+            *linked = score + weights.link * named;
+        }
+        to_unit(&mut linked);
+    }
+    linked
 }
 
 /// Divides by the greatest score, so that the best chunk has 1. All zeros stay zeros.

@@ -15,7 +15,7 @@
 //!
 //! The path of the data: `chunks` finds the chunks and the question in a text; `tokenise` (with `fold`,
 //! `stem`, `stop`) cuts text into terms; `index` counts them; `bm25`, `titles`, `links` and `neighbours`
-//! are one kind of evidence each, and `wordpiece` with `table` the likeness of meaning; `blend` adds
+//! are one kind of evidence each, and `meaning` (over `wordpiece` and `table`) the likeness of meaning; `blend` adds
 //! them up; `select` decides what stays.
 
 mod blend;
@@ -25,13 +25,19 @@ mod fold;
 mod index;
 mod links;
 mod logarithm;
+#[cfg(feature = "static-table")]
+mod meaning;
 mod neighbours;
 mod select;
 mod stem;
 mod stop;
+#[cfg(feature = "static-table")]
+mod table;
 mod termmap;
 mod titles;
 mod tokenise;
+#[cfg(feature = "static-table")]
+mod wordpiece;
 
 pub use blend::Weights;
 pub use select::{Rule, select};
@@ -89,6 +95,9 @@ impl Ranker {
     pub fn scores(&self, question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
         let meaning = match self.scorer {
             Scorer::Lexical => Vec::new(),
+            #[cfg(feature = "static-table")]
+            Scorer::Hybrid => meaning::likeness(question, chunks),
+            #[cfg(not(feature = "static-table"))]
             Scorer::Hybrid => Vec::new(),
         };
         blend::score(question, chunks, &meaning, &self.weights)

@@ -9,6 +9,8 @@ mod lines;
 mod numbered;
 mod question;
 mod ruled;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -63,10 +65,11 @@ pub enum WhyNot {
 /// [`WhyNot`] when there is no run of at least [`MIN_CHUNKS`] chunks with one clear delimiter.
 pub fn find_chunks(text: &str) -> Result<Chunks, WhyNot> {
     let tree = elements::read(text);
-    match elements::run(text, &tree) {
-        Err(WhyNot::NoChunks | WhyNot::TooFew) => {}
+    let few_elements = match elements::run(text, &tree) {
+        Err(WhyNot::NoChunks) => false,
+        Err(WhyNot::TooFew) => true,
         decided => return decided,
-    }
+    };
     let region = elements::only_container(text, &tree);
     let lines = lines::split(text, region.bounds.clone());
     let numbered = numbered::find(text, &lines, &region);
@@ -76,7 +79,9 @@ pub fn find_chunks(text: &str) -> Result<Chunks, WhyNot> {
         (Ok(_), Ok(_)) | (Err(WhyNot::Ambiguous), _) => Err(WhyNot::Ambiguous),
         (Ok(a), Err(_)) => Ok(a),
         (Err(_), Ok(b)) => Ok(b),
-        (Err(WhyNot::TooFew), Err(WhyNot::NoChunks)) => Err(WhyNot::TooFew),
+        (Err(_), Err(WhyNot::Ambiguous)) => Err(WhyNot::Ambiguous),
+        (Err(WhyNot::TooFew), Err(_)) => Err(WhyNot::TooFew),
+        _ if few_elements => Err(WhyNot::TooFew),
         (Err(_), Err(why)) => Err(why),
     }
 }

@@ -88,6 +88,7 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
     if other.is_some() {
         return None;
     }
+    let asked_before = lines[..same[0].1].iter().any(|line| !line.blank);
     let mut spans = Vec::with_capacity(same.len());
     for (place, &(_, line)) in same.iter().enumerate() {
         let end = match same.get(place + 1) {
@@ -97,7 +98,11 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
                 let question = lines[line + 1..]
                     .iter()
                     .find(|l| !l.fenced && l.after_blank && opens_question(&text[l.range.clone()]));
-                question.map_or(region.bounds.end, |l| l.range.start)
+                match question {
+                    Some(l) => l.range.start,
+                    None if asked_before => region.bounds.end,
+                    None => return None,
+                }
             }
         };
         let extent = trimmed(text, lines[line].range.start..end);
