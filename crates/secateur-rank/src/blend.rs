@@ -14,6 +14,8 @@ pub struct Weights {
     pub opening: f32,
     /// Being named by a chunk that scores well. Default 0.6.
     pub link: f32,
+    /// A rare name shared with a chunk that scores well. Default 0.3.
+    pub name: f32,
     /// How many links in a row count. Default 2.
     pub steps: u8,
     /// The score of the neighbouring chunk of the same document. Default 0.15.
@@ -24,12 +26,26 @@ pub struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { title: 0.3, nearness: 0.2, opening: 0.3, link: 0.6, steps: 2, neighbour: 0.15, meaning: 0.15 }
+        Self {
+            title: 0.3,
+            nearness: 0.2,
+            opening: 0.3,
+            link: 0.6,
+            name: 0.3,
+            steps: 2,
+            neighbour: 0.15,
+            meaning: 0.15,
+        }
     }
 }
 
 /// Scores from words, and from likeness of meaning where `meaning` holds one value in 0..=1 per chunk.
-pub(crate) fn score(question: &str, chunks: &[Chunk<'_>], meaning: &[f32], weights: &Weights) -> Vec<f32> {
+pub(crate) fn score(
+    question: &str,
+    chunks: &[Chunk<'_>],
+    meaning: &[f32],
+    weights: &Weights,
+) -> Vec<f32> {
     let index = Index::read(question, chunks);
     let mut scores = bm25::score(&index);
     to_unit(&mut scores);
@@ -50,8 +66,11 @@ pub(crate) fn score(question: &str, chunks: &[Chunk<'_>], meaning: &[f32], weigh
     let mut linked = scores.clone();
     for _ in 0..weights.steps {
         let named = links::named_by_good_chunks(&index, &linked);
-        for ((linked, score), named) in linked.iter_mut().zip(&scores).zip(named) {
-            *linked = score + weights.link * named;
+        let sharing = links::sharing_names_with_good_chunks(&index, &linked);
+        for (((linked, score), named), sharing) in
+            linked.iter_mut().zip(&scores).zip(named).zip(sharing)
+        {
+            *linked = score + weights.link * named + weights.name * sharing;
         }
         to_unit(&mut linked);
     }

@@ -26,7 +26,9 @@ pub(crate) fn score(index: &Index) -> Vec<f32> {
         .query
         .iter()
         .zip(&index.spread)
-        .map(|(times, spread)| times * (IDF_FLOOR + rarity(*spread, index.chunks.len())) * (K1 + 1.0))
+        .map(|(times, spread)| {
+            times * (IDF_FLOOR + rarity(*spread, index.chunks.len())) * (K1 + 1.0)
+        })
         .collect();
     index
         .chunks
@@ -35,7 +37,9 @@ pub(crate) fn score(index: &Index) -> Vec<f32> {
             let damp = K1 * (1.0 - B + B * chunk.words / mean);
             let known = chunk.terms.iter();
             known
-                .filter_map(|&(term, count)| Some(weights.get(term as usize)? * count / (count + damp)))
+                .filter_map(|&(term, count)| {
+                    Some(weights.get(term as usize)? * count / (count + damp))
+                })
                 .sum()
         })
         .collect()

@@ -5,7 +5,7 @@ use crate::termmap::TermMap;
 use crate::tokenise::terms;
 
 /// Counts for one question over its chunks. Term ids below `query.len()` are question terms,
-/// the others occur in titles only.
+/// the others are words of titles and names in the texts.
 #[derive(Debug)]
 pub(crate) struct Index {
     /// How often the question uses each of its terms.
@@ -42,20 +42,21 @@ impl Index {
         let mut map = TermMap::with_capacity(64);
         let (query, pairs) = read_question(question, &mut map);
         let titles: Vec<Vec<u32>> = chunks.iter().map(|c| title_terms(c, &mut map)).collect();
-        let mut scan = Scan::new(&map, query.len(), &pairs);
-        let mut spread = vec![0_u32; map.len()];
-        let chunks = chunks
+        let mut scan = Scan::new(map, query.len(), &pairs);
+        let chunks: Vec<Counts> = chunks
             .iter()
             .zip(titles)
-            .map(|(chunk, title)| {
-                let counts = scan.chunk(chunk, title);
-                for &(term, _) in &counts.terms {
-                    spread[term as usize] += 1;
-                }
-                counts
-            })
+            .map(|(chunk, title)| scan.chunk(chunk, title))
             .collect();
-        Self { query, spread, chunks }
+        let mut spread = vec![0_u32; scan.map.len()];
+        for &(term, _) in chunks.iter().flat_map(|counts| &counts.terms) {
+            spread[term as usize] += 1;
+        }
+        Self {
+            query,
+            spread,
+            chunks,
+        }
     }
 }
 
@@ -107,7 +108,7 @@ fn title_terms(chunk: &Chunk<'_>, map: &mut TermMap) -> Vec<u32> {
 
 /// Scratch space for the pass over one chunk after the other.
 struct Scan<'a> {
-    map: &'a TermMap,
+    map: TermMap,
     pairs: &'a [(u32, u32)],
     /// For each question term, the pairs that it is part of.
     pairs_of: Vec<Vec<usize>>,
@@ -117,19 +118,19 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(map: &'a TermMap, query_terms: usize, pairs: &'a [(u32, u32)]) -> Self {
+    fn new(map: TermMap, query_terms: usize, pairs: &'a [(u32, u32)]) -> Self {
         let mut pairs_of = vec![Vec::new(); query_terms];
         for (i, &(a, b)) in pairs.iter().enumerate() {
             pairs_of[a as usize].push(i);
             pairs_of[b as usize].push(i);
         }
         Self {
+            count: vec![0.0; map.len()],
             map,
             pairs,
             pairs_of,
             last_at: vec![NEVER; query_terms],
             best_gap: vec![NEVER; pairs.len()],
-            count: vec![0.0; map.len()],
         }
     }
 
@@ -175,7 +176,15 @@ impl<'a> Scan<'a> {
 
     fn text(&mut self, text: &str, at: &mut u32, mut known: impl FnMut(&mut Self, u32, u32)) {
         terms(text, |term| {
-            if let Some(id) = self.map.get(term.key) {
+            let id = if term.name && !term.stop {
+                Some(self.map.insert(term.key))
+            } else {
+                self.map.get(term.key)
+            };
+            if let Some(id) = id {
+                if self.count.len() <= id as usize {
+                    self.count.push(0.0);
+                }
                 known(self, id, *at);
                 if (id as usize) < self.pairs_of.len() {
                     self.note_place(id, *at);
@@ -205,7 +214,10 @@ impl<'a> Scan<'a> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^24; above it the loss does not matter")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts stay far below 2^24; above it the loss does not matter"
+)]
 pub(crate) fn to_f32(n: u32) -> f32 {
     n as f32
 }

@@ -74,7 +74,10 @@ impl Ranker {
     /// A ranker with the default weights.
     #[must_use]
     pub fn new(scorer: Scorer) -> Self {
-        Self { scorer, weights: Weights::default() }
+        Self {
+            scorer,
+            weights: Weights::default(),
+        }
     }
 
     /// A ranker with other weights, for measuring.
@@ -103,3 +106,6 @@ impl Ranker {
         blend::score(question, chunks, &meaning, &self.weights)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,46 @@ pub(crate) fn named_by_good_chunks(index: &Index, scores: &[f32]) -> Vec<f32> {
     best
 }
 
+/// For each chunk, the best `score² × rarity` of a name that it shares with a good chunk and that the
+/// question does not hold. Rarity is relative to a name that only two chunks hold.
+pub(crate) fn sharing_names_with_good_chunks(index: &Index, scores: &[f32]) -> Vec<f32> {
+    let rarest = rarity(2, index.chunks.len()).max(f32::MIN_POSITIVE);
+    let weight = |term: u32| rarity(index.spread[term as usize], index.chunks.len()) / rarest;
+    // The strongest chunk that holds a name, and the strongest other one.
+    let mut holders = vec![[(0.0_f32, usize::MAX); 2]; index.spread.len()];
+    for source in best_places(scores, SOURCES) {
+        let strength = scores[source] * scores[source];
+        for &(term, _) in &index.chunks[source].terms {
+            let [first, second] = &mut holders[term as usize];
+            if strength > first.0 {
+                *second = *first;
+                *first = (strength, source);
+            } else if strength > second.0 {
+                *second = (strength, source);
+            }
+        }
+    }
+    let best = |at: usize, terms: &[(u32, f32)]| {
+        let names = terms
+            .iter()
+            .map(|(term, _)| *term)
+            .filter(|t| *t as usize >= index.query.len());
+        let from_other = |term: u32| {
+            let holder = holders[term as usize]
+                .iter()
+                .find(|(_, source)| *source != at);
+            holder.map_or(0.0, |(strength, _)| strength * weight(term).min(1.0))
+        };
+        names.map(from_other).fold(0.0, f32::max)
+    };
+    index
+        .chunks
+        .iter()
+        .enumerate()
+        .map(|(at, chunk)| best(at, &chunk.terms))
+        .collect()
+}
+
 /// Which titles hold a term, and what each term and title weighs.
 struct Titles {
     weight: Vec<f32>,
@@ -52,7 +92,11 @@ struct Titles {
 
 impl Titles {
     fn read(index: &Index) -> Self {
-        let weight: Vec<f32> = index.spread.iter().map(|&n| rarity(n, index.chunks.len())).collect();
+        let weight: Vec<f32> = index
+            .spread
+            .iter()
+            .map(|&n| rarity(n, index.chunks.len()))
+            .collect();
         let mut starts = vec![0_usize; weight.len() + 1];
         for chunk in &index.chunks {
             for &term in &chunk.title {
@@ -75,7 +119,12 @@ impl Titles {
             .iter()
             .map(|c| c.title.iter().map(|&t| weight[t as usize]).sum())
             .collect();
-        Self { weight, total, starts, holders }
+        Self {
+            weight,
+            total,
+            starts,
+            holders,
+        }
     }
 
     fn holding(&self, term: u32) -> &[u32] {

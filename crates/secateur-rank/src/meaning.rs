@@ -7,7 +7,9 @@ use crate::wordpiece;
 /// One value in 0..=1 per chunk: the cosine with the question, stretched so that the least alike
 /// chunk has 0 and the most alike 1. Empty when the question has no known word or the chunks do not differ.
 pub(crate) fn likeness(question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
-    let Some(table) = Table::shipped() else { return Vec::new() };
+    let Some(table) = Table::shipped() else {
+        return Vec::new();
+    };
     let mut asked = [0.0; DIMENSIONS];
     add_text(&table, question, &mut asked);
     if length(&asked) == 0.0 {
@@ -59,13 +61,22 @@ mod tests {
     #[test]
     fn a_paraphrase_is_more_alike_than_another_subject() {
         let chunk = |text| Chunk { title: None, text };
-        let chunks = [chunk("The physician treated the sick child in the hospital."), chunk("Shares fell on the stock market.")];
-        assert_eq!(likeness("Which doctor healed the ill kid?", &chunks), [1.0, 0.0]);
+        let chunks = [
+            chunk("The physician treated the sick child in the hospital."),
+            chunk("Shares fell on the stock market."),
+        ];
+        assert_eq!(
+            likeness("Which doctor healed the ill kid?", &chunks),
+            [1.0, 0.0]
+        );
     }
 
     #[test]
     fn equal_chunks_and_unknown_questions_give_nothing() {
-        let chunk = Chunk { title: None, text: "water" };
+        let chunk = Chunk {
+            title: None,
+            text: "water",
+        };
         assert!(likeness("water", &[chunk, chunk]).is_empty());
         assert!(likeness("", &[chunk]).is_empty());
     }

@@ -8,8 +8,16 @@ pub(crate) fn best_beside(chunks: &[Chunk<'_>], scores: &[f32]) -> Vec<f32> {
     let same = |a: usize, b: usize| chunks[a].title == chunks[b].title;
     (0..chunks.len())
         .map(|i| {
-            let before = if i > 0 && same(i, i - 1) { scores[i - 1] } else { 0.0 };
-            let after = if i + 1 < chunks.len() && same(i, i + 1) { scores[i + 1] } else { 0.0 };
+            let before = if i > 0 && same(i, i - 1) {
+                scores[i - 1]
+            } else {
+                0.0
+            };
+            let after = if i + 1 < chunks.len() && same(i, i + 1) {
+                scores[i + 1]
+            } else {
+                0.0
+            };
             before.max(after)
         })
         .collect()

@@ -3,20 +3,26 @@
 /// The drop rule. Scores are those of [`crate::Ranker::scores`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// Chunks under this score go. Default 0.12.
+    /// Chunks under this score go. Default 0.3.
     pub min_score: f32,
     /// At least this many chunks stay, the best ones, whatever their score. Default 3.
     pub min_keep: usize,
     /// At most this many chunks stay. Wins over `min_keep`. Default: no limit.
     pub max_keep: usize,
-    /// Chunks are kept, best first, until they hold this share of the sum of all scores. Default 0.9.
+    /// Chunks are kept, best first, until they hold this share of the sum of all squared scores.
+    /// Squares make it adapt: one clear winner fills the share soon, a flat ranking never does. Default 0.8.
     pub keep_mass: f32,
 }
 
 impl Default for Rule {
     /// Favours keeping: losing the right chunk costs more than keeping three wrong ones.
     fn default() -> Self {
-        Self { min_score: 0.12, min_keep: 3, max_keep: usize::MAX, keep_mass: 0.9 }
+        Self {
+            min_score: 0.3,
+            min_keep: 3,
+            max_keep: usize::MAX,
+            keep_mass: 0.8,
+        }
     }
 }
 
@@ -26,7 +32,13 @@ impl Default for Rule {
 /// on, and everything up to `max_keep` stays. Scores that are not numbers count as 0.
 #[must_use]
 pub fn select(scores: &[f32], rule: &Rule) -> Vec<usize> {
-    let value = |i: usize| if scores[i].is_finite() { scores[i].max(0.0) } else { 0.0 };
+    let value = |i: usize| {
+        if scores[i].is_finite() {
+            scores[i].max(0.0)
+        } else {
+            0.0
+        }
+    };
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
     let flat = match (order.first(), order.last()) {
@@ -34,7 +46,7 @@ pub fn select(scores: &[f32], rule: &Rule) -> Vec<usize> {
         _ => true,
     };
     if !flat {
-        let total: f32 = order.iter().map(|&i| value(i)).sum();
+        let total: f32 = order.iter().map(|&i| value(i) * value(i)).sum();
         let mut held = 0.0;
         let mut keep = 0;
         for &i in &order {
@@ -42,7 +54,7 @@ pub fn select(scores: &[f32], rule: &Rule) -> Vec<usize> {
             if enough && keep >= rule.min_keep {
                 break;
             }
-            held += value(i);
+            held += value(i) * value(i);
             keep += 1;
         }
         order.truncate(keep);
@@ -57,19 +69,34 @@ mod tests {
 
     #[test]
     fn keeps_three_even_when_one_stands_out() {
-        assert_eq!(select(&[0.0, 1.0, 0.0, 0.01, 0.0], &Rule::default()), [1, 3, 0]);
+        assert_eq!(
+            select(&[0.0, 1.0, 0.0, 0.01, 0.0], &Rule::default()),
+            [1, 3, 0]
+        );
     }
 
     #[test]
     fn keeps_all_when_nothing_tells_them_apart() {
         assert_eq!(select(&[0.0; 5], &Rule::default()).len(), 5);
         assert_eq!(select(&[1.0; 5], &Rule::default()).len(), 5);
-        assert_eq!(select(&[1.0; 5], &Rule { max_keep: 2, ..Rule::default() }), [0, 1]);
+        assert_eq!(
+            select(
+                &[1.0; 5],
+                &Rule {
+                    max_keep: 2,
+                    ..Rule::default()
+                }
+            ),
+            [0, 1]
+        );
     }
 
     #[test]
     fn max_keep_wins_over_min_keep() {
-        let rule = Rule { max_keep: 1, ..Rule::default() };
+        let rule = Rule {
+            max_keep: 1,
+            ..Rule::default()
+        };
         assert_eq!(select(&[0.2, 0.9, 0.4], &rule), [1]);
     }
 
@@ -77,13 +104,19 @@ mod tests {
     fn mass_bounds_a_flat_tail() {
         let mut scores = vec![1.0; 4];
         scores.extend([0.2; 16]);
-        let rule = Rule { keep_mass: 0.5, ..Rule::default() };
+        let rule = Rule {
+            keep_mass: 0.5,
+            ..Rule::default()
+        };
         assert_eq!(select(&scores, &rule), [0, 1, 2, 3]);
     }
 
     #[test]
     fn scores_that_are_not_numbers_rank_last() {
-        assert_eq!(select(&[f32::NAN, 0.5, 1.0, 0.4, f32::INFINITY], &Rule::default()), [2, 1, 3]);
+        assert_eq!(
+            select(&[f32::NAN, 0.5, 1.0, 0.4, f32::INFINITY], &Rule::default()),
+            [2, 1, 3]
+        );
     }
 
     proptest::proptest! {

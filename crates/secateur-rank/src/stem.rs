@@ -38,7 +38,10 @@ fn plural(word: &mut Vec<u8>) {
         word.push(b'y');
     } else if word.ends_with(b"sses") {
         word.truncate(word.len() - 2);
-    } else if ![&b"ss"[..], b"us", b"is"].iter().any(|ending| word.ends_with(ending)) {
+    } else if ![&b"ss"[..], b"us", b"is"]
+        .iter()
+        .any(|ending| word.ends_with(ending))
+    {
         word.pop();
     }
 }
@@ -70,7 +73,9 @@ mod tests {
     #[test]
     fn forms_of_one_word_share_a_stem() {
         for forms in [
-            &["create", "creates", "created", "creating", "creator", "creation"][..],
+            &[
+                "create", "creates", "created", "creating", "creator", "creation",
+            ][..],
             &["run", "running"],
             &["city", "cities"],
             &["class", "classes"],

@@ -34,7 +34,13 @@ impl Table {
         let (pieces, rest) = rest.split_at_checked(number(offsets, count)?)?;
         let padding = (4 - (FILE.len() - rest.len()) % 4) % 4;
         let (scales, rows) = rest.get(padding..)?.split_at_checked(4 * count)?;
-        (rows.len() == count * DIMENSIONS).then_some(Self { slots, offsets, pieces, scales, rows })
+        (rows.len() == count * DIMENSIONS).then_some(Self {
+            slots,
+            offsets,
+            pieces,
+            scales,
+            rows,
+        })
     }
 
     /// The row of a piece, given the hash of the piece.
@@ -44,8 +50,14 @@ impl Table {
         loop {
             let pair = self.slots.get(2 * at..2 * at + 2)?;
             let row = usize::from(u16::from_le_bytes([pair[0], pair[1]])).checked_sub(1)?;
-            let stored = self.pieces.get(number(self.offsets, row)?..number(self.offsets, row + 1)?)?;
-            let same = if continued { stored.strip_prefix(b"##") == Some(piece) } else { stored == piece };
+            let stored = self
+                .pieces
+                .get(number(self.offsets, row)?..number(self.offsets, row + 1)?)?;
+            let same = if continued {
+                stored.strip_prefix(b"##") == Some(piece)
+            } else {
+                stored == piece
+            };
             if same {
                 return Some(row);
             }
@@ -57,7 +69,9 @@ impl Table {
     pub(crate) fn add(&self, row: usize, sum: &mut [f32; DIMENSIONS]) {
         let scale = self.scales.get(4 * row..4 * row + 4);
         let values = self.rows.get(DIMENSIONS * row..DIMENSIONS * (row + 1));
-        let (Some(scale), Some(values)) = (scale, values) else { return };
+        let (Some(scale), Some(values)) = (scale, values) else {
+            return;
+        };
         let scale = f32::from_le_bytes([scale[0], scale[1], scale[2], scale[3]]);
         for (sum, value) in sum.iter_mut().zip(values) {
             *sum += scale * f32::from(value.cast_signed());
@@ -78,7 +92,11 @@ impl PieceHash {
     /// At the start of a word, or behind a first piece (where pieces are stored with `##`).
     pub(crate) fn start(continued: bool) -> Self {
         let fresh = Self(0xcbf2_9ce4_8422_2325);
-        if continued { fresh.with(b'#').with(b'#') } else { fresh }
+        if continued {
+            fresh.with(b'#').with(b'#')
+        } else {
+            fresh
+        }
     }
 
     pub(crate) fn with(self, byte: u8) -> Self {

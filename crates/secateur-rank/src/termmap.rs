@@ -12,7 +12,10 @@ const FREE: u32 = u32::MAX;
 impl TermMap {
     pub(crate) fn with_capacity(terms: usize) -> Self {
         let size = (terms.max(8) * 2).next_power_of_two();
-        Self { slots: vec![(0, FREE); size], len: 0 }
+        Self {
+            slots: vec![(0, FREE); size],
+            len: 0,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

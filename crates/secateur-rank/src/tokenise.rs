@@ -16,6 +16,8 @@ pub(crate) struct Term {
     pub(crate) stop: bool,
     /// The whole of an identifier whose parts follow; it takes no place of its own in the text.
     pub(crate) whole: bool,
+    /// Begins with a capital letter inside a sentence: the name of something.
+    pub(crate) name: bool,
 }
 
 /// Words longer than this many bytes (encoded data, minified code) give their whole only.
@@ -25,9 +27,13 @@ const MAX_PARTED: usize = 128;
 pub(crate) fn terms(text: &str, mut sink: impl FnMut(Term)) {
     let mut part = Vec::with_capacity(64);
     let mut rest = text;
+    let mut inside;
     loop {
         let bytes = rest.as_bytes();
-        let skip = bytes.iter().take_while(|b| b.is_ascii() && !is_word_byte(**b)).count();
+        let skip = bytes
+            .iter()
+            .take_while(|b| b.is_ascii() && !is_word_byte(**b))
+            .count();
         rest = &rest[skip..];
         let bytes = rest.as_bytes();
         let ascii = bytes.iter().take_while(|b| is_word_byte(**b)).count();
@@ -38,6 +44,13 @@ pub(crate) fn terms(text: &str, mut sink: impl FnMut(Term)) {
             }
             continue;
         }
+        inside = stands_inside_a_sentence(text, text.len() - rest.len());
+        let mut sink = |term: Term| {
+            sink(Term {
+                name: term.name && inside,
+                ..term
+            })
+        };
         if pure {
             ascii_word(&bytes[..ascii], &mut part, &mut sink);
             rest = &rest[ascii..];
@@ -54,6 +67,14 @@ pub(crate) fn terms(text: &str, mut sink: impl FnMut(Term)) {
     }
 }
 
+/// A word behind a single space that follows a letter, a digit or a comma.
+fn stands_inside_a_sentence(text: &str, at: usize) -> bool {
+    match text.as_bytes().get(at.saturating_sub(2)..at) {
+        Some(&[before, b' ']) => is_word_byte(before) || before == b',' || !before.is_ascii(),
+        _ => false,
+    }
+}
+
 fn is_word_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
@@ -64,14 +85,24 @@ fn is_word_char(c: char) -> bool {
 
 fn ascii_word(word: &[u8], part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
     if word.len() > MAX_PARTED {
-        sink(Term { key: hash(word.iter().map(u8::to_ascii_lowercase)), stop: false, whole: false });
+        sink(Term {
+            key: hash(word.iter().map(u8::to_ascii_lowercase)),
+            stop: false,
+            whole: false,
+            name: false,
+        });
         return;
     }
     if first_part(word) < word.len() {
         part.clear();
         part.extend(word.iter().map(u8::to_ascii_lowercase));
         stem(part);
-        sink(Term { key: hash(part.iter().copied()), stop: false, whole: true });
+        sink(Term {
+            key: hash(part.iter().copied()),
+            stop: false,
+            whole: true,
+            name: false,
+        });
     }
     let mut rest = word;
     while !rest.is_empty() {
@@ -83,21 +114,31 @@ fn ascii_word(word: &[u8], part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
         }
         part.clear();
         part.extend(piece.iter().map(u8::to_ascii_lowercase));
-        emit(part, sink);
+        emit(
+            part,
+            piece.first().is_some_and(u8::is_ascii_uppercase),
+            sink,
+        );
     }
 }
 
-fn emit(part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
+fn emit(part: &mut Vec<u8>, name: bool, sink: &mut impl FnMut(Term)) {
     let stop = is_stop_word(part);
     if !stop {
         stem(part);
     }
-    sink(Term { key: hash(part.iter().copied()), stop, whole: false });
+    sink(Term {
+        key: hash(part.iter().copied()),
+        stop,
+        whole: false,
+        name,
+    });
 }
 
 /// The length of the first part of an ASCII identifier: `_` runs, digits, `HTTP` in `HTTPServer`, `Server`.
 fn first_part(word: &[u8]) -> usize {
-    let run = |from: usize, class: fn(&u8) -> bool| word[from..].iter().take_while(|b| class(b)).count();
+    let run =
+        |from: usize, class: fn(&u8) -> bool| word[from..].iter().take_while(|b| class(b)).count();
     match word.first() {
         None => 0,
         Some(b'_') => run(0, |b| *b == b'_'),
@@ -120,7 +161,9 @@ fn wide_word(word: &str, part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
     let mut rest = word;
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
-        let len = rest.find(|c: char| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let len = rest
+            .find(|c: char| is_unspaced(c) != unspaced)
+            .unwrap_or(rest.len());
         let run = &rest[..len];
         rest = &rest[len..];
         if unspaced {
@@ -139,7 +182,7 @@ fn wide_word(word: &str, part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
                     part.drain(.."ال".len());
                 }
             }
-            emit(part, sink);
+            emit(part, first.is_uppercase(), sink);
         }
     }
 }
@@ -149,13 +192,23 @@ fn pairs(run: &str, sink: &mut impl FnMut(Term)) {
     let mut emitted = false;
     for c in run.chars() {
         if let Some(p) = previous {
-            sink(Term { key: pair_key(p, c), stop: false, whole: false });
+            sink(Term {
+                key: pair_key(p, c),
+                stop: false,
+                whole: false,
+                name: false,
+            });
             emitted = true;
         }
         previous = Some(c);
     }
     if let (Some(c), false) = (previous, emitted) {
-        sink(Term { key: pair_key(c, '\0'), stop: false, whole: false });
+        sink(Term {
+            key: pair_key(c, '\0'),
+            stop: false,
+            whole: false,
+            name: false,
+        });
     }
 }
 

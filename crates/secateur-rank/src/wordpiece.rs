@@ -34,7 +34,12 @@ pub(crate) fn rows(table: &Table, text: &str, mut sink: impl FnMut(usize)) {
     flush(table, &mut word, &mut hashes, &mut sink);
 }
 
-fn flush(table: &Table, word: &mut Vec<u8>, hashes: &mut Vec<PieceHash>, sink: &mut impl FnMut(usize)) {
+fn flush(
+    table: &Table,
+    word: &mut Vec<u8>,
+    hashes: &mut Vec<PieceHash>,
+    sink: &mut impl FnMut(usize),
+) {
     if !word.is_empty() && word.len() <= MAX_WORD_BYTES {
         let mut rest = &word[..];
         let mut continued = false;

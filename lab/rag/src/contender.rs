@@ -7,7 +7,7 @@ use secateur_rank::{Chunk, Ranker};
 use crate::shuffle::Shuffle;
 
 #[derive(Debug, Clone)]
-pub enum Contender {
+pub(crate) enum Contender {
     /// A fixed random order: the floor.
     Shuffled,
     /// Shortest first: a control, since gold chunks of nq20 are short.
@@ -18,7 +18,7 @@ pub enum Contender {
 }
 
 impl Contender {
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Shuffled => "shuffled",
             Self::Shortest => "shortest first (control)",
@@ -27,7 +27,7 @@ impl Contender {
         }
     }
 
-    pub fn scores(&self, question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
+    pub(crate) fn scores(&self, question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
         match self {
             Self::Shuffled => {
                 let mut order: Vec<u16> = (0..).take(chunks.len()).collect();
@@ -45,10 +45,13 @@ impl Contender {
 }
 
 /// The textbook function over title and text.
-pub fn plain_bm25(question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
+pub(crate) fn plain_bm25(question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
     let words = |text: &str| -> Vec<String> {
         let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-        parts.filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
+        parts
+            .filter(|w| !w.is_empty())
+            .map(str::to_lowercase)
+            .collect()
     };
     let mut asked: BTreeMap<String, f64> = BTreeMap::new();
     for word in words(question) {
@@ -59,7 +62,10 @@ pub fn plain_bm25(question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
         .map(|chunk| {
             let mut length = 0.0;
             let mut counts = BTreeMap::new();
-            for word in words(chunk.title.unwrap_or_default()).into_iter().chain(words(chunk.text)) {
+            for word in words(chunk.title.unwrap_or_default())
+                .into_iter()
+                .chain(words(chunk.text))
+            {
                 length += 1.0;
                 if asked.contains_key(&word) {
                     *counts.entry(word).or_default() += 1.0;
@@ -73,7 +79,10 @@ pub fn plain_bm25(question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
     let rarity: BTreeMap<&str, f64> = asked
         .keys()
         .map(|word| {
-            let n = counted.iter().filter(|(_, counts)| counts.contains_key(word)).count() as f64;
+            let n = counted
+                .iter()
+                .filter(|(_, counts)| counts.contains_key(word))
+                .count() as f64;
             (word.as_str(), (1.0 + (all - n + 0.5) / (n + 0.5)).ln())
         })
         .collect();

@@ -8,66 +8,103 @@ use crate::data::{CodeChunk, CodeQuestion, Question};
 /// Mean share of the gold chunks among the first k, for each k. With one gold chunk this is recall@k;
 /// on the code set it is the published Pass@k (share of a question's gold chunks found, averaged).
 #[derive(Debug, Clone, Default)]
-pub struct Found(pub Vec<f64>);
+pub(crate) struct Found(pub(crate) Vec<f64>);
 
 /// What the drop rule does.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Kept {
+pub(crate) struct Kept {
     /// Share of all chunks dropped.
-    pub dropped: f64,
+    pub(crate) dropped: f64,
     /// Share of the questions that keep every gold chunk.
-    pub all_gold: f64,
+    pub(crate) all_gold: f64,
 }
 
 /// One ranked question: scores, and which places are gold.
 #[derive(Debug)]
-pub struct Ranked {
-    pub scores: Vec<f32>,
-    pub gold: Vec<usize>,
+pub(crate) struct Ranked {
+    pub(crate) scores: Vec<f32>,
+    pub(crate) gold: Vec<usize>,
 }
 
-pub fn rank_questions(contender: &Contender, questions: &[Question], titled: bool) -> Vec<Ranked> {
+pub(crate) fn rank_questions(
+    contender: &Contender,
+    questions: &[Question],
+    titled: bool,
+) -> Vec<Ranked> {
     let one = |q: &Question| {
-        let title = |t: &Option<String>| if titled { t.as_ref().map(String::clone) } else { None };
+        let title = |t: &Option<String>| {
+            if titled {
+                t.as_ref().map(String::clone)
+            } else {
+                None
+            }
+        };
         let titles: Vec<Option<String>> = q.chunks.iter().map(|c| title(&c.title)).collect();
         let chunks: Vec<Chunk<'_>> = q
             .chunks
             .iter()
             .zip(&titles)
-            .map(|(c, title)| Chunk { title: title.as_deref(), text: &c.text })
+            .map(|(c, title)| Chunk {
+                title: title.as_deref(),
+                text: &c.text,
+            })
             .collect();
         let gold = (0..q.chunks.len()).filter(|&i| q.chunks[i].gold).collect();
-        Ranked { scores: contender.scores(&q.question, &chunks), gold }
+        Ranked {
+            scores: contender.scores(&q.question, &chunks),
+            gold,
+        }
     };
     questions.iter().map(one).collect()
 }
 
-pub fn rank_code(contender: &Contender, pool: &[CodeChunk], questions: &[CodeQuestion], documents: bool) -> Vec<Ranked> {
+pub(crate) fn rank_code(
+    contender: &Contender,
+    pool: &[CodeChunk],
+    questions: &[CodeQuestion],
+    documents: bool,
+) -> Vec<Ranked> {
     let chunks: Vec<Chunk<'_>> = pool
         .iter()
-        .map(|c| Chunk { title: c.id.split('#').next().filter(|_| documents), text: &c.text })
+        .map(|c| Chunk {
+            title: c.id.split('#').next().filter(|_| documents),
+            text: &c.text,
+        })
         .collect();
     let one = |q: &CodeQuestion| {
-        let gold = (0..pool.len()).filter(|&i| q.gold.contains(&pool[i].id)).collect();
-        Ranked { scores: contender.scores(&q.question, &chunks), gold }
+        let gold = (0..pool.len())
+            .filter(|&i| q.gold.contains(&pool[i].id))
+            .collect();
+        Ranked {
+            scores: contender.scores(&q.question, &chunks),
+            gold,
+        }
     };
     questions.iter().map(one).collect()
 }
 
-pub fn found(ranked: &[Ranked], depths: &[usize]) -> Found {
+pub(crate) fn found(ranked: &[Ranked], depths: &[usize]) -> Found {
     let mut sums = vec![0.0; depths.len()];
     for question in ranked {
         let mut order: Vec<usize> = (0..question.scores.len()).collect();
         order.sort_by(|&a, &b| question.scores[b].total_cmp(&question.scores[a]));
         for (sum, &depth) in sums.iter_mut().zip(depths) {
-            let hits = order.iter().take(depth).filter(|i| question.gold.contains(i)).count();
+            let hits = order
+                .iter()
+                .take(depth)
+                .filter(|i| question.gold.contains(i))
+                .count();
             *sum += hits as f64 / question.gold.len().max(1) as f64;
         }
     }
-    Found(sums.into_iter().map(|sum| sum / ranked.len().max(1) as f64).collect())
+    Found(
+        sums.into_iter()
+            .map(|sum| sum / ranked.len().max(1) as f64)
+            .collect(),
+    )
 }
 
-pub fn kept(ranked: &[Ranked], rule: &Rule) -> Kept {
+pub(crate) fn kept(ranked: &[Ranked], rule: &Rule) -> Kept {
     let (mut chunks, mut stayed, mut whole) = (0, 0, 0);
     for question in ranked {
         let keep = select(&question.scores, rule);

@@ -1,14 +1,14 @@
 //! A fixed pseudo-random order (xorshift64*), the same on every machine.
 
 #[derive(Debug)]
-pub struct Shuffle(u64);
+pub(crate) struct Shuffle(u64);
 
 impl Shuffle {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -16,7 +16,7 @@ impl Shuffle {
         usize::try_from(drawn).unwrap_or(0) % bound.max(1)
     }
 
-    pub fn apply<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn apply<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }

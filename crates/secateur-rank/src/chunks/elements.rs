@@ -9,12 +9,29 @@ use super::{ChunkSpan, Chunks, Form, MIN_CHUNKS, Region, WhyNot, trimmed};
 
 /// Names of chunks and of the elements around them.
 const NAMES: [&str; 12] = [
-    "context", "contexts", "documents", "document", "chunks", "chunk", "sources", "source",
-    "search_results", "search_result", "results", "passages",
+    "context",
+    "contexts",
+    "documents",
+    "document",
+    "chunks",
+    "chunk",
+    "sources",
+    "source",
+    "search_results",
+    "search_result",
+    "results",
+    "passages",
 ];
 /// Names that only ever hold chunks.
-const CONTAINERS: [&str; 7] =
-    ["contexts", "documents", "chunks", "sources", "search_results", "results", "passages"];
+const CONTAINERS: [&str; 7] = [
+    "contexts",
+    "documents",
+    "chunks",
+    "sources",
+    "search_results",
+    "results",
+    "passages",
+];
 /// Attributes that name a chunk, best first.
 const TITLE_ATTRIBUTES: [&str; 5] = ["title", "source", "name", "url", "path"];
 /// Child elements that name a chunk, best first.
@@ -80,9 +97,15 @@ pub(super) fn read(text: &str) -> Tree {
             strays.push((name, tags[last].range.start));
         }
     }
-    strays.extend(open.into_iter().map(|at| (tags[at].name, tags[at].range.start)));
+    strays.extend(
+        open.into_iter()
+            .map(|at| (tags[at].name, tags[at].range.start)),
+    );
     pairs.sort_unstable();
-    Tree { elements: nest(&tags, &pairs), strays }
+    Tree {
+        elements: nest(&tags, &pairs),
+        strays,
+    }
 }
 
 fn nest(tags: &[Tag], pairs: &[(usize, usize)]) -> Vec<Element> {
@@ -90,7 +113,10 @@ fn nest(tags: &[Tag], pairs: &[(usize, usize)]) -> Vec<Element> {
     let mut around: Vec<usize> = Vec::new();
     for &(open, close) in pairs {
         let (open, close) = (&tags[open], &tags[close]);
-        while around.last().is_some_and(|&i| elements[i].close.start < open.range.start) {
+        while around
+            .last()
+            .is_some_and(|&i| elements[i].close.start < open.range.start)
+        {
             around.pop();
         }
         elements.push(Element {
@@ -117,8 +143,14 @@ fn tags(text: &str) -> Vec<Tag> {
         at = start + 1;
         let closing = bytes.get(at) == Some(&b'/');
         let from = at + usize::from(closing);
-        let len = bytes[from..].iter().take_while(|b| b.is_ascii_lowercase() || **b == b'_').count();
-        let Some(name) = NAMES.iter().position(|name| name.as_bytes() == &bytes[from..from + len]) else {
+        let len = bytes[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_lowercase() || **b == b'_')
+            .count();
+        let Some(name) = NAMES
+            .iter()
+            .position(|name| name.as_bytes() == &bytes[from..from + len])
+        else {
             continue;
         };
         let window = &bytes[from + len..bytes.len().min(from + len + MAX_TAG_BYTES)];
@@ -127,7 +159,11 @@ fn tags(text: &str) -> Vec<Tag> {
             continue;
         }
         let end = from + len + end + 1;
-        tags.push(Tag { name, closing, range: start..end });
+        tags.push(Tag {
+            name,
+            closing,
+            range: start..end,
+        });
         at = end;
     }
     tags
@@ -165,7 +201,9 @@ pub(super) fn run(text: &str, tree: &Tree) -> Result<Chunks, WhyNot> {
         return Err(WhyNot::NoChunks);
     }
     keys.sort_unstable();
-    let mut runs = keys.chunk_by(|a, b| a == b).filter(|run| run.len() >= MIN_CHUNKS);
+    let mut runs = keys
+        .chunk_by(|a, b| a == b)
+        .filter(|run| run.len() >= MIN_CHUNKS);
     let Some(&[key, ..]) = runs.next() else {
         return Err(WhyNot::TooFew);
     };
@@ -186,19 +224,29 @@ pub(super) fn run(text: &str, tree: &Tree) -> Result<Chunks, WhyNot> {
         let after = members.partition_point(|&m| tree.elements[m].open.start <= place);
         after > 0 && tree.elements[members[after - 1]].close.end > place
     };
-    let stray = tree.strays.iter().any(|&(name, place)| name == key.2 && !inside(place));
+    let stray = tree
+        .strays
+        .iter()
+        .any(|&(name, place)| name == key.2 && !inside(place));
     if !apart || stray {
         return Err(WhyNot::Ambiguous);
     }
     let spans = members.iter().map(|&m| span(text, tree, m)).collect();
-    Ok(Chunks { form: Form::Elements, spans })
+    Ok(Chunks {
+        form: Form::Elements,
+        spans,
+    })
 }
 
 fn span(text: &str, tree: &Tree, at: usize) -> ChunkSpan {
     let element = &tree.elements[at];
     let inner = trimmed(text, element.inner());
     let title = attribute(text, &element.open).or_else(|| child(text, &inner));
-    ChunkSpan { extent: element.extent(), inner, title }
+    ChunkSpan {
+        extent: element.extent(),
+        inner,
+        title,
+    }
 }
 
 /// The value of the best naming attribute of an open tag.
@@ -210,8 +258,12 @@ fn attribute(text: &str, open: &Range<usize>) -> Option<Range<usize>> {
             let at = from + tag[from..].find(name)?;
             from = at + name.len();
             let fresh = tag[..at].ends_with(|c: char| c.is_whitespace());
-            let Some(value) = tag[from..].strip_prefix('=') else { continue };
-            let Some(quote) = value.chars().next().filter(|q| matches!(q, '"' | '\'')) else { continue };
+            let Some(value) = tag[from..].strip_prefix('=') else {
+                continue;
+            };
+            let Some(quote) = value.chars().next().filter(|q| matches!(q, '"' | '\'')) else {
+                continue;
+            };
             let start = from + 2;
             let end = start + tag[start..].find(quote)?;
             if fresh && start < end {
@@ -225,7 +277,10 @@ fn attribute(text: &str, open: &Range<usize>) -> Option<Range<usize>> {
 fn child(text: &str, inner: &Range<usize>) -> Option<Range<usize>> {
     let body = &text[inner.clone()];
     TITLE_CHILDREN.iter().find_map(|name| {
-        let rest = body.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
+        let rest = body
+            .strip_prefix('<')?
+            .strip_prefix(name)?
+            .strip_prefix('>')?;
         let start = body.len() - rest.len();
         let end = start + rest.find("</")?;
         (start < end).then_some(inner.start + start..inner.start + end)
@@ -236,7 +291,13 @@ fn child(text: &str, inner: &Range<usize>) -> Option<Range<usize>> {
 pub(super) fn only_container(text: &str, tree: &Tree) -> Region {
     let mut outermost = tree.elements.iter().filter(|e| e.depth == 0);
     match (outermost.next(), outermost.next()) {
-        (Some(only), None) => Region { bounds: only.inner(), closed: true },
-        _ => Region { bounds: 0..text.len(), closed: false },
+        (Some(only), None) => Region {
+            bounds: only.inner(),
+            closed: true,
+        },
+        _ => Region {
+            bounds: 0..text.len(),
+            closed: false,
+        },
     }
 }

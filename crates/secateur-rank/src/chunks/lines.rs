@@ -39,7 +39,12 @@ pub(super) fn split(text: &str, bounds: Range<usize>) -> Vec<Line> {
             }
             _ => {}
         }
-        lines.push(Line { range: start..end, fenced, blank, after_blank });
+        lines.push(Line {
+            range: start..end,
+            fenced,
+            blank,
+            after_blank,
+        });
         after_blank = blank;
         start = end + 1;
     }

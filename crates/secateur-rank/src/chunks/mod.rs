@@ -120,7 +120,11 @@ impl Chunks {
         let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
             return Vec::new();
         };
-        let mut kept: Vec<usize> = keep.iter().copied().filter(|&i| i < self.spans.len()).collect();
+        let mut kept: Vec<usize> = keep
+            .iter()
+            .copied()
+            .filter(|&i| i < self.spans.len())
+            .collect();
         kept.sort_unstable();
         kept.dedup();
         let mut cuts = Vec::new();

@@ -8,8 +8,16 @@ use super::lines::Line;
 use super::{ChunkSpan, Chunks, Form, MIN_CHUNKS, Region, WhyNot, trimmed};
 
 /// Words in front of the number.
-const WORDS: [&str; 8] =
-    ["document", "source", "passage", "chunk", "context", "result", "search result", "excerpt"];
+const WORDS: [&str; 8] = [
+    "document",
+    "source",
+    "passage",
+    "chunk",
+    "context",
+    "result",
+    "search result",
+    "excerpt",
+];
 
 /// The shape of a marker. A run keeps to one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +114,8 @@ fn marker(text: &str, line: &Line, at: usize) -> Option<Marker> {
         rest = &rest[2..];
     }
     let word = WORDS.iter().rposition(|word| {
-        rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
+        rest.get(..word.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(word))
     });
     if let Some(word) = word {
         rest = rest[WORDS[word].len()..].trim_start();
@@ -114,14 +123,20 @@ fn marker(text: &str, line: &Line, at: usize) -> Option<Marker> {
     let bracketed = rest.starts_with('[');
     let digits = &rest[usize::from(bracketed)..];
     let len = digits.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u32 = digits.get(..len).filter(|d| !d.is_empty() && d.len() <= 6)?.parse().ok()?;
+    let number: u32 = digits
+        .get(..len)
+        .filter(|d| !d.is_empty() && d.len() <= 6)?
+        .parse()
+        .ok()?;
     let mut rest = &digits[len..];
     if bracketed {
         rest = rest.strip_prefix(']')?;
     }
     // A bare number is a list item, and `Source 3 of the Nile` a sentence.
     let named = word.is_some();
-    let closed = rest.starts_with(':') || rest.trim().is_empty() || (heading > 0 && !rest.starts_with(char::is_alphanumeric));
+    let closed = rest.starts_with(':')
+        || rest.trim().is_empty()
+        || (heading > 0 && !rest.starts_with(char::is_alphanumeric));
     let fits = match (named, bracketed) {
         (true, true) => true,
         (true, false) => closed || (bold && rest.starts_with("**")),
@@ -143,7 +158,11 @@ fn marker(text: &str, line: &Line, at: usize) -> Option<Marker> {
         title = Some(trimmed(text, named)).filter(|t| !t.is_empty());
     }
     Some(Marker {
-        shape: Shape { heading, word, bracketed },
+        shape: Shape {
+            heading,
+            word,
+            bracketed,
+        },
         number,
         line: at,
         title,
@@ -180,15 +199,27 @@ fn spans(text: &str, lines: &[Line], region: &Region, run: &[&Marker]) -> Result
         let end = content_end(text, lines, marker.line, after);
         let start = trimmed(text, lines[marker.line].range.clone()).start;
         let end = end.max(marker.body);
-        spans.push(ChunkSpan { extent: start..end, inner: trimmed(text, marker.body..end), title: marker.title.clone() });
+        spans.push(ChunkSpan {
+            extent: start..end,
+            inner: trimmed(text, marker.body..end),
+            title: marker.title.clone(),
+        });
     }
-    Ok(Chunks { form: Form::Numbered, spans })
+    Ok(Chunks {
+        form: Form::Numbered,
+        spans,
+    })
 }
 
 /// Where the last line with content ends; blank lines and rules belong to the separator.
 fn content_end(text: &str, lines: &[Line], from: usize, to: usize) -> usize {
-    let own = lines[from..to].iter().rev().find(|line| !line.blank && (line.fenced || !is_rule(text, line)));
-    own.map_or(lines[from].range.start, |line| trimmed(text, line.range.clone()).end)
+    let own = lines[from..to]
+        .iter()
+        .rev()
+        .find(|line| !line.blank && (line.fenced || !is_rule(text, line)));
+    own.map_or(lines[from].range.start, |line| {
+        trimmed(text, line.range.clone()).end
+    })
 }
 
 fn is_rule(text: &str, line: &Line) -> bool {
@@ -198,18 +229,28 @@ fn is_rule(text: &str, line: &Line) -> bool {
 
 /// The line behind the last chunk. Inside a container the chunk runs to the end. Elsewhere it ends
 /// at its first blank line when no other chunk holds one, or else at a line that opens the question.
-fn last_line(text: &str, lines: &[Line], region: &Region, run: &[&Marker]) -> Result<usize, WhyNot> {
+fn last_line(
+    text: &str,
+    lines: &[Line],
+    region: &Region,
+    run: &[&Marker],
+) -> Result<usize, WhyNot> {
     let first = run[run.len() - 1].line;
     if region.closed {
         return Ok(lines.len());
     }
     let blank_inside = run.windows(2).any(|pair| {
         let body = &lines[pair[0].line..pair[1].line];
-        let end = body.iter().rposition(|l| !l.blank && !is_rule(text, l)).unwrap_or(0);
+        let end = body
+            .iter()
+            .rposition(|l| !l.blank && !is_rule(text, l))
+            .unwrap_or(0);
         body[..end].iter().any(|l| l.blank && !l.fenced)
     });
     let tail = &lines[first..];
-    let cue = tail.iter().position(|l| !l.fenced && l.after_blank && opens_question(&text[l.range.clone()]));
+    let cue = tail
+        .iter()
+        .position(|l| !l.fenced && l.after_blank && opens_question(&text[l.range.clone()]));
     let blank = tail.iter().position(|l| l.blank && !l.fenced);
     let end = match (cue, blank, blank_inside) {
         (Some(cue), _, true) => Some(cue),
@@ -223,7 +264,22 @@ fn last_line(text: &str, lines: &[Line], region: &Region, run: &[&Marker]) -> Re
 /// A line that template authors put in front of what they ask.
 pub(super) fn opens_question(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['*', '#', ' ']);
-    let cues = ["question", "query", "user question", "user query", "q:", "answer", "<question", "<query", "based on", "using", "instruction"];
-    let cued = cues.iter().any(|cue| line.get(..cue.len()).is_some_and(|head| head.eq_ignore_ascii_case(cue)));
+    let cues = [
+        "question",
+        "query",
+        "user question",
+        "user query",
+        "q:",
+        "answer",
+        "<question",
+        "<query",
+        "based on",
+        "using",
+        "instruction",
+    ];
+    let cued = cues.iter().any(|cue| {
+        line.get(..cue.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(cue))
+    });
     cued || line.trim_end().ends_with(['?', '？', '؟'])
 }

@@ -2,7 +2,14 @@
 
 /// Words that open the line of the question, in the forms that prompt templates use.
 const CUES: [&str; 8] = [
-    "question:", "query:", "user question:", "user query:", "user:", "q:", "<question>", "<query>",
+    "question:",
+    "query:",
+    "user question:",
+    "user query:",
+    "user:",
+    "q:",
+    "<question>",
+    "<query>",
 ];
 
 /// The question among the text before and after the chunks.
@@ -17,7 +24,10 @@ pub(super) fn pick<'t>(before: &'t str, after: &'t str) -> &'t str {
     if let Some(found) = sides.iter().find_map(|side| asking(side)) {
         return found;
     }
-    let mut whole = sides.iter().map(|side| bare(side)).filter(|side| !side.is_empty());
+    let mut whole = sides
+        .iter()
+        .map(|side| bare(side))
+        .filter(|side| !side.is_empty());
     whole.next().unwrap_or_default()
 }
 
@@ -28,17 +38,23 @@ fn cued(side: &str) -> Option<&str> {
     for line in side.split_inclusive('\n') {
         let trimmed = line.trim_start().trim_start_matches(['*', '#', ' ']);
         let lead = line.len() - trimmed.len();
-        let cue = CUES
-            .iter()
-            .find(|cue| trimmed.get(..cue.len()).is_some_and(|head| head.eq_ignore_ascii_case(cue)));
+        let cue = CUES.iter().find(|cue| {
+            trimmed
+                .get(..cue.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(cue))
+        });
         starts.extend(cue.map(|cue| at + lead + cue.len()));
         at += line.len();
     }
     starts.iter().rev().take(TRIED_CUES).find_map(|&start| {
-        let rest = side.get(start..)?.trim_start_matches(['*', ' ', '\n', '\r']);
+        let rest = side
+            .get(start..)?
+            .trim_start_matches(['*', ' ', '\n', '\r']);
         let stop = [rest.find("\n\n"), rest.find("\nAnswer"), rest.find("</")];
         let stop = stop.iter().flatten().min().copied().unwrap_or(rest.len());
-        rest.get(..stop).map(str::trim).filter(|text| has_words(text))
+        rest.get(..stop)
+            .map(str::trim)
+            .filter(|text| has_words(text))
     })
 }
 
@@ -47,7 +63,9 @@ const TRIED_CUES: usize = 3;
 
 /// The last paragraph that ends with a question mark, in any script.
 fn asking(side: &str) -> Option<&str> {
-    side.rsplit("\n\n").map(bare).find(|part| part.ends_with(['?', '？', '؟']))
+    side.rsplit("\n\n")
+        .map(bare)
+        .find(|part| part.ends_with(['?', '？', '؟']))
 }
 
 /// `part` without the lines at its beginning and end that hold no words or a single tag.

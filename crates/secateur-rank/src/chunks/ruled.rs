@@ -37,7 +37,8 @@ fn rule_lines(text: &str, lines: &[Line], byte: u8) -> Vec<usize> {
             at.push(i);
         }
     }
-    let spaced = |i: &usize| lines[*i].after_blank && lines.get(i + 1).is_none_or(|next| next.blank);
+    let spaced =
+        |i: &usize| lines[*i].after_blank && lines.get(i + 1).is_none_or(|next| next.blank);
     let apart: Vec<usize> = at.iter().copied().filter(spaced).collect();
     if apart.len() >= MIN_CHUNKS { apart } else { at }
 }
@@ -59,9 +60,16 @@ fn between(text: &str, lines: &[Line], region: &Region, rules: &[usize]) -> Opti
         .into_iter()
         .map(|block| trimmed(text, block))
         .filter(|block| !block.is_empty())
-        .map(|block| ChunkSpan { title: first_heading(text, &block), inner: block.clone(), extent: block })
+        .map(|block| ChunkSpan {
+            title: first_heading(text, &block),
+            inner: block.clone(),
+            extent: block,
+        })
         .collect();
-    (spans.len() >= MIN_CHUNKS).then_some(Chunks { form: Form::Ruled, spans })
+    (spans.len() >= MIN_CHUNKS).then_some(Chunks {
+        form: Form::Ruled,
+        spans,
+    })
 }
 
 /// The words of a heading that opens a block.
@@ -70,7 +78,9 @@ fn first_heading(text: &str, block: &Range<usize>) -> Option<Range<usize>> {
     let words = line.trim_start_matches('#');
     let level = line.len() - words.len();
     let titled = (1..=6).contains(&level) && words.starts_with(' ');
-    titled.then(|| trimmed(text, block.start + level..block.start + line.len())).filter(|t| !t.is_empty())
+    titled
+        .then(|| trimmed(text, block.start + level..block.start + line.len()))
+        .filter(|t| !t.is_empty())
 }
 
 /// Blocks that begin with the same heading line. The last one ends where a question opens.
@@ -80,10 +90,14 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
         .enumerate()
         .filter(|(_, line)| !line.fenced)
         .map(|(i, line)| (text[line.range.clone()].trim(), i))
-        .filter(|(content, _)| content.starts_with('#') && content.trim_start_matches('#').starts_with(' '))
+        .filter(|(content, _)| {
+            content.starts_with('#') && content.trim_start_matches('#').starts_with(' ')
+        })
         .collect();
     headings.sort_unstable();
-    let mut repeated = headings.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() >= MIN_CHUNKS);
+    let mut repeated = headings
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|same| same.len() >= MIN_CHUNKS);
     let (same, other) = (repeated.next()?, repeated.next());
     if other.is_some() {
         return None;
@@ -107,7 +121,14 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
         };
         let extent = trimmed(text, lines[line].range.start..end);
         let inner = trimmed(text, lines[line].range.end.min(extent.end)..extent.end);
-        spans.push(ChunkSpan { extent, inner, title: None });
+        spans.push(ChunkSpan {
+            extent,
+            inner,
+            title: None,
+        });
     }
-    Some(Chunks { form: Form::Ruled, spans })
+    Some(Chunks {
+        form: Form::Ruled,
+        spans,
+    })
 }

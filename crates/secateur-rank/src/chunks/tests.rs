@@ -5,7 +5,11 @@ use proptest::prelude::*;
 use super::*;
 
 fn titles<'t>(text: &'t str, found: &Chunks) -> Vec<Option<&'t str>> {
-    found.spans.iter().map(|s| s.title.clone().map(|t| &text[t])).collect()
+    found
+        .spans
+        .iter()
+        .map(|s| s.title.clone().map(|t| &text[t]))
+        .collect()
 }
 
 fn inners<'t>(text: &'t str, found: &Chunks) -> Vec<&'t str> {
@@ -24,10 +28,17 @@ fn reads_documents_with_attributes_and_a_question_behind() {
 
 #[test]
 fn a_nested_source_is_a_title_and_not_a_chunk() {
-    let one = |n: u8| format!("<document>\n<source>f{n}.txt</source>\n<document_content>\ntext {n}\n</document_content>\n</document>\n");
+    let one = |n: u8| {
+        format!(
+            "<document>\n<source>f{n}.txt</source>\n<document_content>\ntext {n}\n</document_content>\n</document>\n"
+        )
+    };
     let text = format!("Question: which file?\n\n{}{}{}", one(1), one(2), one(3));
     let found = find_chunks(&text).unwrap();
-    assert_eq!(titles(&text, &found), [Some("f1.txt"), Some("f2.txt"), Some("f3.txt")]);
+    assert_eq!(
+        titles(&text, &found),
+        [Some("f1.txt"), Some("f2.txt"), Some("f3.txt")]
+    );
     assert_eq!(found.question(&text), "which file?");
 }
 
@@ -59,7 +70,10 @@ fn two_kinds_of_elements_side_by_side_are_refused() {
 
 #[test]
 fn two_elements_are_too_few() {
-    assert_eq!(find_chunks("<chunk>a</chunk><chunk>b</chunk> what?"), Err(WhyNot::TooFew));
+    assert_eq!(
+        find_chunks("<chunk>a</chunk><chunk>b</chunk> what?"),
+        Err(WhyNot::TooFew)
+    );
     assert_eq!(find_chunks("just a question?"), Err(WhyNot::NoChunks));
 }
 
@@ -68,8 +82,14 @@ fn reads_document_numbers_with_titles() {
     let text = "Write an answer using the search results.\n\nDocument [1](Title: Uvea (eye)) The uvea.\nDocument [2](Title: Iris) The iris.\nDocument [3](Title: Lens) The lens.\n\nQuestion: what is the uvea\nAnswer:";
     let found = find_chunks(text).unwrap();
     assert_eq!(found.form, Form::Numbered);
-    assert_eq!(titles(text, &found), [Some("Uvea (eye)"), Some("Iris"), Some("Lens")]);
-    assert_eq!(inners(text, &found), ["The uvea.", "The iris.", "The lens."]);
+    assert_eq!(
+        titles(text, &found),
+        [Some("Uvea (eye)"), Some("Iris"), Some("Lens")]
+    );
+    assert_eq!(
+        inners(text, &found),
+        ["The uvea.", "The iris.", "The lens."]
+    );
     assert_eq!(found.question(text), "what is the uvea");
 }
 
@@ -91,7 +111,10 @@ fn a_number_out_of_turn_is_content() {
 
 #[test]
 fn the_same_number_twice_is_refused() {
-    assert_eq!(find_chunks("[1] a\n[2] b\n[2] b again\n[3] c"), Err(WhyNot::Ambiguous));
+    assert_eq!(
+        find_chunks("[1] a\n[2] b\n[2] b again\n[3] c"),
+        Err(WhyNot::Ambiguous)
+    );
 }
 
 #[test]
@@ -99,7 +122,10 @@ fn reads_source_lines_cut_by_rules() {
     let text = "Source 1: a\n---\nSource 2: b\n---\nSource 3: c\n---\n\nWhat?";
     let found = find_chunks(text).unwrap();
     assert_eq!(found.form, Form::Numbered);
-    assert_eq!(found.arranged(text, &[2, 0]), "Source 3: c\n---\nSource 1: a\n---\n\nWhat?");
+    assert_eq!(
+        found.arranged(text, &[2, 0]),
+        "Source 3: c\n---\nSource 1: a\n---\n\nWhat?"
+    );
 }
 
 #[test]
@@ -114,12 +140,16 @@ fn rules_in_open_text_leave_the_ends_alone() {
     let found = find_chunks(text).unwrap();
     assert_eq!(inners(text, &found), ["a", "b", "c"]);
     assert_eq!(found.question(text), "What is b?");
-    assert_eq!(found.arranged(text, &[1]), "Use this:\n---\nb\n---\nWhat is b?");
+    assert_eq!(
+        found.arranged(text, &[1]),
+        "Use this:\n---\nb\n---\nWhat is b?"
+    );
 }
 
 #[test]
 fn rules_in_fenced_code_do_not_cut() {
-    let text = "<context>\na\n\n***\n\n```yaml\nx: 1\n***\ny: 2\n```\n\n***\n\nc\n</context>\nWhat?";
+    let text =
+        "<context>\na\n\n***\n\n```yaml\nx: 1\n***\ny: 2\n```\n\n***\n\nc\n</context>\nWhat?";
     let found = find_chunks(text).unwrap();
     assert_eq!(found.spans.len(), 3);
     assert!(inners(text, &found)[1].contains("y: 2"));
@@ -135,28 +165,50 @@ fn both_kinds_of_rules_at_once_are_refused() {
 fn repeated_headings_cut_but_a_normal_outline_does_not() {
     let text = "What is b?\n\n## Result\na\n\n## Result\nb\n\n## Result\nc";
     assert_eq!(inners(text, &find_chunks(text).unwrap()), ["a", "b", "c"]);
-    assert_eq!(find_chunks("## Task\na\n\n## Rules\nb\n\n## Output\nc"), Err(WhyNot::NoChunks));
+    assert_eq!(
+        find_chunks("## Task\na\n\n## Rules\nb\n\n## Output\nc"),
+        Err(WhyNot::NoChunks)
+    );
     let numbered = "What?\n\n## Result 1: Uvea\na\n\n## Result 2\nb\n\n## Result 3\nc";
-    assert_eq!(titles(numbered, &find_chunks(numbered).unwrap())[0], Some("Uvea"));
+    assert_eq!(
+        titles(numbered, &find_chunks(numbered).unwrap())[0],
+        Some("Uvea")
+    );
 }
 
 #[test]
 fn huge_inputs_stay_linear() {
-    let many: String = (1..=10_000).map(|i| format!("[{i}] text of {i}\n\n")).collect();
+    let many: String = (1..=10_000)
+        .map(|i| format!("[{i}] text of {i}\n\n"))
+        .collect();
     assert_eq!(find_chunks(&many).unwrap().spans.len(), 10_000);
-    for hostile in ["<chunk>", "</chunk>", "Question:\n", "```\n", "[1] ", "---\n", "<chunk ", "# a\n", "("] {
+    for hostile in [
+        "<chunk>",
+        "</chunk>",
+        "Question:\n",
+        "```\n",
+        "[1] ",
+        "---\n",
+        "<chunk ",
+        "# a\n",
+        "(",
+    ] {
         let _ = find_chunks(&hostile.repeat(200_000));
     }
 }
 
 fn check(text: &str) -> Result<(), TestCaseError> {
-    let Ok(found) = find_chunks(text) else { return Ok(()) };
+    let Ok(found) = find_chunks(text) else {
+        return Ok(());
+    };
     prop_assert!(found.spans.len() >= MIN_CHUNKS);
     let mut at = 0;
     for span in &found.spans {
         prop_assert!(at <= span.extent.start && span.extent.start < span.extent.end);
         prop_assert!(span.extent.start <= span.inner.start && span.inner.end <= span.extent.end);
-        prop_assert!(text.get(span.extent.clone()).is_some() && text.get(span.inner.clone()).is_some());
+        prop_assert!(
+            text.get(span.extent.clone()).is_some() && text.get(span.inner.clone()).is_some()
+        );
         if let Some(title) = span.title.clone() {
             prop_assert!(span.extent.start <= title.start && title.end <= span.extent.end);
             prop_assert!(text.get(title).is_some());
@@ -174,11 +226,39 @@ fn check(text: &str) -> Result<(), TestCaseError> {
 /// The pieces that layouts are made of, in any order.
 fn piece() -> impl Strategy<Value = String> {
     const FIXED: [&str; 28] = [
-        "<context>", "</context>", "<document title=\"é\">", "</document>", "<chunk>", "</chunk>", "<source>", "</source>",
-        "[1] ", "[2] ", "[3] ", "[4] ", "Document [1](Title: x) ", "Source 1: ", "Source 2: ", "Source 3: ", "\n", "\n\n",
-        "---\n", "\n---\n", "***\n", "## Result\n", "```\n", "Question: ", "why?", "中文", "\u{a0}", "  ",
+        "<context>",
+        "</context>",
+        "<document title=\"é\">",
+        "</document>",
+        "<chunk>",
+        "</chunk>",
+        "<source>",
+        "</source>",
+        "[1] ",
+        "[2] ",
+        "[3] ",
+        "[4] ",
+        "Document [1](Title: x) ",
+        "Source 1: ",
+        "Source 2: ",
+        "Source 3: ",
+        "\n",
+        "\n\n",
+        "---\n",
+        "\n---\n",
+        "***\n",
+        "## Result\n",
+        "```\n",
+        "Question: ",
+        "why?",
+        "中文",
+        "\u{a0}",
+        "  ",
     ];
-    prop_oneof![proptest::sample::select(&FIXED[..]).prop_map(str::to_owned), "[a-z é?]{0,8}"]
+    prop_oneof![
+        proptest::sample::select(&FIXED[..]).prop_map(str::to_owned),
+        "[a-z é?]{0,8}"
+    ]
 }
 
 proptest! {
