@@ -23,14 +23,7 @@ pub(crate) fn held_out(
     let mut grid = vec![Weights::default()];
     for link in [0.4, 0.6, 0.9] {
         for name in [0.0, 0.15, 0.3, 0.5] {
-            for title in [0.15, 0.3, 0.6] {
-                grid.push(Weights {
-                    link,
-                    name,
-                    title,
-                    ..Weights::default()
-                });
-            }
+            grid.push(Weights { link, name, ..Weights::default() });
         }
     }
     // Per grid point and fold: the sum over the sets of the share found at the set's depth.

@@ -107,7 +107,7 @@ pub(crate) fn cross_validation(sets: &Sets) -> String {
     let mut out = String::from(
         "| scorer | best weights of the other folds | default weights |\n| --- | --: | --: |\n",
     );
-    for (name, scorer) in [("lexical", Scorer::Lexical), ("hybrid", Scorer::Hybrid)] {
+    for (name, scorer) in [("lexical", Scorer::Lexical)] {
         let result = held_out(scorer, |contender| {
             let mut all: Vec<(Vec<Ranked>, usize)> = sets
                 .prose
