@@ -79,10 +79,12 @@ fn read_question(question: &str, map: &mut TermMap) -> (Vec<f32>, Vec<(u32, u32)
         if term.whole {
             continue;
         }
-        if let Some(p) = previous {
-            if p != id && !pairs.contains(&(p, id)) && pairs.len() < MAX_PAIRS {
-                pairs.push((p, id));
-            }
+        if let Some(p) = previous
+            && p != id
+            && pairs.len() < MAX_PAIRS
+            && !pairs.contains(&(p, id))
+        {
+            pairs.push((p, id));
         }
         previous = Some(id);
     }

@@ -50,10 +50,11 @@ fn tense(word: &mut Vec<u8>) {
     for ending in [&b"ing"[..], b"ed"] {
         if word.len() >= ending.len() + 3 && word.ends_with(ending) {
             word.truncate(word.len() - ending.len());
-            if let [.., a, b] = word[..] {
-                if a == b && !matches!(a, b'l' | b's' | b'z') {
-                    word.pop();
-                }
+            if let [.., a, b] = word[..]
+                && a == b
+                && !matches!(a, b'l' | b's' | b'z')
+            {
+                word.pop();
             }
             return;
         }

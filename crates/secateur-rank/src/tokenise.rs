@@ -27,7 +27,6 @@ const MAX_PARTED: usize = 128;
 pub(crate) fn terms(text: &str, mut sink: impl FnMut(Term)) {
     let mut part = Vec::with_capacity(64);
     let mut rest = text;
-    let mut inside;
     loop {
         let bytes = rest.as_bytes();
         let skip = bytes
@@ -44,12 +43,12 @@ pub(crate) fn terms(text: &str, mut sink: impl FnMut(Term)) {
             }
             continue;
         }
-        inside = stands_inside_a_sentence(text, text.len() - rest.len());
+        let inside = stands_inside_a_sentence(text, text.len() - rest.len());
         let mut sink = |term: Term| {
             sink(Term {
                 name: term.name && inside,
                 ..term
-            })
+            });
         };
         if pure {
             ascii_word(&bytes[..ascii], &mut part, &mut sink);

@@ -6,6 +6,9 @@ use crate::table::{PieceHash, Table};
 /// Longer words (encoded data) have no meaning to look up.
 const MAX_WORD_BYTES: usize = 100;
 
+/// No piece of the table is longer.
+const MAX_PIECE_BYTES: usize = 18;
+
 /// Calls `sink` with the row of every known piece. Words with an unknown rest give what was found before it.
 pub(crate) fn rows(table: &Table, text: &str, mut sink: impl FnMut(usize)) {
     let mut word: Vec<u8> = Vec::with_capacity(MAX_WORD_BYTES + 4);
@@ -46,11 +49,11 @@ fn flush(
         while !rest.is_empty() {
             hashes.clear();
             let mut hash = PieceHash::start(continued);
-            hashes.extend(rest.iter().map(|&byte| {
+            hashes.extend(rest.iter().take(MAX_PIECE_BYTES).map(|&byte| {
                 hash = hash.with(byte);
                 hash
             }));
-            let found = (1..=rest.len()).rev().find_map(|len| {
+            let found = (1..=hashes.len()).rev().find_map(|len| {
                 let row = table.find(hashes[len - 1], continued, &rest[..len])?;
                 Some((len, row))
             });

@@ -23,7 +23,11 @@ pub(crate) fn held_out(
     let mut grid = vec![Weights::default()];
     for link in [0.4, 0.6, 0.9] {
         for name in [0.0, 0.15, 0.3, 0.5] {
-            grid.push(Weights { link, name, ..Weights::default() });
+            grid.push(Weights {
+                link,
+                name,
+                ..Weights::default()
+            });
         }
     }
     // Per grid point and fold: the sum over the sets of the share found at the set's depth.
@@ -63,9 +67,9 @@ fn split(ranked: &mut Vec<Ranked>, fold: usize) -> Vec<Ranked> {
     let mut taken = Vec::new();
     for (at, question) in all.into_iter().enumerate() {
         if at % left == 0 {
-            taken.push(question)
+            taken.push(question);
         } else {
-            ranked.push(question)
+            ranked.push(question);
         }
     }
     taken

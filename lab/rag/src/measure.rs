@@ -32,20 +32,11 @@ pub(crate) fn rank_questions(
     titled: bool,
 ) -> Vec<Ranked> {
     let one = |q: &Question| {
-        let title = |t: &Option<String>| {
-            if titled {
-                t.as_ref().map(String::clone)
-            } else {
-                None
-            }
-        };
-        let titles: Vec<Option<String>> = q.chunks.iter().map(|c| title(&c.title)).collect();
         let chunks: Vec<Chunk<'_>> = q
             .chunks
             .iter()
-            .zip(&titles)
-            .map(|(c, title)| Chunk {
-                title: title.as_deref(),
+            .map(|c| Chunk {
+                title: c.title.as_deref().filter(|_| titled),
                 text: &c.text,
             })
             .collect();

@@ -8,7 +8,7 @@ use crate::contender::Contender;
 use crate::data::{CodeChunk, CodeQuestion, Question};
 use crate::folds::held_out;
 use crate::measure::{Ranked, found, kept, rank_code, rank_questions};
-use crate::timing::{made_chunks, median};
+use crate::timing::shortest;
 
 /// All question sets.
 #[derive(Debug)]
@@ -80,17 +80,17 @@ pub(crate) fn what_is_kept(contenders: &[Contender], sets: &Sets) -> String {
     out
 }
 
-pub(crate) fn what_it_costs(contenders: &[Contender]) -> String {
+pub(crate) fn what_it_costs(contenders: &[Contender], sets: &Sets) -> String {
     let mut out = String::from(
         "| scorer | 20 chunks | 100 chunks | × plain BM25 |\n| --- | --: | --: | --: |\n",
     );
-    let (small, large) = (made_chunks(20), made_chunks(100));
-    let base = median(&Contender::PlainBm25, &small, 200);
+    let Some((_, questions)) = sets.prose.first() else {
+        return out;
+    };
+    let time = |contender, count| shortest(contender, questions, count, 20_000 / count);
+    let base = time(&Contender::PlainBm25, 20);
     for contender in contenders {
-        let (a, b) = (
-            median(contender, &small, 400),
-            median(contender, &large, 150),
-        );
+        let (a, b) = (time(contender, 20), time(contender, 100));
         let ratio = a.as_secs_f64() / base.as_secs_f64();
         let _ = writeln!(
             out,
@@ -107,7 +107,7 @@ pub(crate) fn cross_validation(sets: &Sets) -> String {
     let mut out = String::from(
         "| scorer | best weights of the other folds | default weights |\n| --- | --: | --: |\n",
     );
-    for (name, scorer) in [("lexical", Scorer::Lexical)] {
+    for (name, scorer) in [("lexical", Scorer::Lexical), ("hybrid", Scorer::Hybrid)] {
         let result = held_out(scorer, |contender| {
             let mut all: Vec<(Vec<Ranked>, usize)> = sets
                 .prose
