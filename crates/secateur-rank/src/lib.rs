@@ -89,7 +89,8 @@ impl Ranker {
     /// One score per chunk, in the order of the chunks.
     ///
     /// A score is the chunk's evidence relative to the best chunk of the same request: the best has 1,
-    /// a chunk with half as much evidence 0.5, a chunk that shares nothing with the question 0. Scores of
+    /// a chunk with half as much evidence 0.5, a chunk without any 0. Words are not the only evidence: a chunk
+    /// beside or named by a good chunk has some. Scores of
     /// different questions are not comparable. All scores are 0 when nothing matches (or the question
     /// is empty). Length is no evidence: it only enters as the normalisation of word counts.
     ///

@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn mass_bounds_a_flat_tail() {
         let mut scores = vec![1.0; 4];
-        scores.extend([0.2; 16]);
+        scores.extend([0.4; 16]);
         let rule = Rule {
-            keep_mass: 0.5,
+            keep_mass: 0.6,
             ..Rule::default()
         };
         assert_eq!(select(&scores, &rule), [0, 1, 2, 3]);
