@@ -121,6 +121,7 @@ impl Strategy for StaleResults {
                 if stands
                     && scene.chars(part) >= self.min_chars
                     && self.is_stale(scene, part, &files)
+                    && !WORDS.already_in(scene, part)
                 {
                     plan.edits
                         .push(WORDS.clear(scene, part, Self::ID, Why::StaleResult));
