@@ -72,10 +72,25 @@ pub(super) fn ends_survive(
         .and_then(|at| after.items.get(at));
     demand!(last_now.is_some(), "no user turn is left");
     demand!(
-        edits_last_user || last == last_now,
+        edits_last_user || last.map(|raw| without_results(raw)) == last_now.map(|raw| without_results(raw)),
         "the last user turn changed"
     );
     Ok(())
+}
+
+/// What a user wrote in a turn: tool results that share it may be shortened.
+fn without_results(item: &str) -> Value {
+    let mut item: Value = serde_json::from_str(item).unwrap_or_default();
+    for key in ["content", "parts"] {
+        if let Some(blocks) = item.get_mut(key).and_then(Value::as_array_mut) {
+            blocks.retain(|block| {
+                block["type"] != "tool_result"
+                    && block.get("functionResponse").is_none()
+                    && block.get("function_response").is_none()
+            });
+        }
+    }
+    item
 }
 
 fn of_kind<'a>(request: &RawRequest<'a>, dialect: DialectId, kind: BlockKind) -> Vec<&'a str> {
@@ -107,6 +122,7 @@ pub(super) fn thinking_is_whole_or_gone(
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
     first_edit_at: usize,
+    in_rounds: bool,
 ) -> Result<(), String> {
     let was = of_kind(before, dialect, BlockKind::Thinking);
     let is = of_kind(after, dialect, BlockKind::Thinking);
@@ -122,7 +138,8 @@ pub(super) fn thinking_is_whole_or_gone(
         .members
         .get("model")
         .and_then(|raw| serde_json::from_str::<String>(raw).ok());
-    if model.as_deref().is_some_and(models::thinking_is_bound) {
+    // In rounds, what was produced behind an edit is bound to the bytes that the edit left.
+    if !in_rounds && model.as_deref().is_some_and(models::thinking_is_bound) {
         demand!(
             is.iter().all(|block| after.offset(block) < first_edit_at),
             "bound thinking stands behind an edit"

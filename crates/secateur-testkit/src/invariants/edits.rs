@@ -96,7 +96,9 @@ pub(super) fn texts_survive(
                 edits[part.index()] = Some(&edit.action);
             }
             Action::InsertTurn(turn, _) => {
-                if let Some(first) = before.parts_of(*turn).next() {
+                // A turn with nothing in it has no part to stand before; the next one has.
+                let behind = before.turn_ids().skip(turn.index());
+                if let Some(first) = behind.flat_map(|turn| before.parts_of(turn)).next() {
                     inserted_at[first.index()] += 1;
                 }
             }

@@ -146,7 +146,8 @@ fn judge(
         .any(|strategy| strategy.edits_last_user());
     ends_survive(dialect, &before, &after, edits_last_user)?;
     untouchables_survive(dialect, &before, &after)?;
-    thinking_is_whole_or_gone(dialect, &before, &after, first_edit_at)?;
+    let in_rounds = named.policy.cadence == secateur_core::policy::Cadence::Rounds;
+    thinking_is_whole_or_gone(dialect, &before, &after, first_edit_at, in_rounds)?;
     stays_acceptable(dialect, body, out)
 }
 
