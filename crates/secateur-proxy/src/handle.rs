@@ -12,7 +12,7 @@ use hyper::body::{Body, Incoming};
 use tokio::sync::Semaphore;
 
 use crate::access::{Grant, RateLimits};
-use crate::audit::{AuditEvent, Ended, FailOpen};
+use crate::audit::{AuditEvent, Ended, FailOpen, Mechanic};
 use crate::config::{Config, Workload};
 use crate::encoding::{Encoding, decode};
 use crate::error_shape::Refusal;
@@ -276,7 +276,9 @@ async fn send_prepared(
             request.headers_mut().remove(header::CONTENT_ENCODING);
         }
         let response = send(shared, arrival, request).await?;
-        if !arrival.workload.retry_original || !blames_the_request(response.status()) {
+        if !arrival.workload.retry_original
+            || !blames_the_request(response.status(), arrival.exchange.event())
+        {
             return Ok(response);
         }
         strike(arrival, original);
@@ -285,9 +287,14 @@ async fn send_prepared(
     send(shared, arrival, request).await
 }
 
-/// The statuses with which providers reject a body or a model: not credentials, rates or conflicts.
-fn blames_the_request(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 400 | 404 | 413 | 422)
+/// The statuses with which providers reject a body: not credentials, rates or conflicts. A model that
+/// they do not know is not found.
+fn blames_the_request(status: StatusCode, event: &AuditEvent) -> bool {
+    match status.as_u16() {
+        400 | 413 | 422 => true,
+        404 => event.fired(Mechanic::M1),
+        _ => false,
+    }
 }
 
 fn strike(arrival: &mut Arrival, original: &Bytes) {

@@ -9,7 +9,9 @@
 
 mod access;
 pub mod audit;
+pub mod cli;
 pub mod config;
+mod demo;
 mod encoding;
 mod error_shape;
 mod exchange;

@@ -82,13 +82,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn verdict(messages: Value) -> Result<(), String> {
+    fn verdict(messages: &Value) -> Result<(), String> {
         check(&json!({"model":"m","messages":messages}))
     }
 
     #[test]
     fn accepts_calls_answered_in_any_order_right_behind() {
-        verdict(json!([
+        verdict(&json!([
             {"role":"user","content":"a"},
             {"role":"assistant","content":null,"tool_calls":[{"id":"1"},{"id":"2"}]},
             {"role":"tool","tool_call_id":"2","content":"x"},
@@ -111,7 +111,7 @@ mod tests {
             json!([{"role":"robot","content":"x"}]),
             json!([{"role":"user","content":[]}]),
         ] {
-            assert!(verdict(wrong.clone()).is_err(), "{wrong}");
+            assert!(verdict(&wrong).is_err(), "{wrong}");
         }
     }
 }

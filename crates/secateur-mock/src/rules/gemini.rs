@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn verdict(contents: Value) -> Result<(), String> {
+    fn verdict(contents: &Value) -> Result<(), String> {
         check(&json!({"contents":contents}))
     }
 
@@ -78,7 +78,7 @@ mod tests {
         let call = json!({"role":"model","parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"g"}}]});
         let both = json!({"role":"user","parts":[{"functionResponse":{"name":"f"}},{"functionResponse":{"name":"g"}}]});
         let one = json!({"role":"user","parts":[{"functionResponse":{"name":"f"}}]});
-        verdict(json!([user, call, both, model, user])).unwrap();
+        verdict(&json!([user, call, both, model, user])).unwrap();
         for wrong in [
             json!([]),
             json!([model, user]),
@@ -89,7 +89,7 @@ mod tests {
             json!([{"role":"user","parts":[]}]),
             json!([{"role":"user","parts":[{}]}]),
         ] {
-            assert!(verdict(wrong.clone()).is_err(), "{wrong}");
+            assert!(verdict(&wrong).is_err(), "{wrong}");
         }
     }
 }

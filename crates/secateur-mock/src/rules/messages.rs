@@ -135,13 +135,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn verdict(messages: Value) -> Result<(), String> {
+    fn verdict(messages: &Value) -> Result<(), String> {
         check(&json!({"model":"m","max_tokens":5,"messages":messages}))
     }
 
     #[test]
     fn accepts_an_exchange_and_a_signed_thought() {
-        verdict(json!([
+        verdict(&json!([
             {"role":"user","content":"a"},
             {"role":"assistant","content":[
                 {"type":"thinking","thinking":"t","signature":sign("t")},
@@ -167,7 +167,7 @@ mod tests {
             json!([{"role":"user","content":[{"type":"text","text":" \n"}]}]),
             json!([user, {"role":"assistant","content":[{"type":"thinking","thinking":"other","signature":sign("t")}]}, user]),
         ] {
-            assert!(verdict(wrong.clone()).is_err(), "{wrong}");
+            assert!(verdict(&wrong).is_err(), "{wrong}");
         }
     }
 }

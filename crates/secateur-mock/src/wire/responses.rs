@@ -19,8 +19,8 @@ fn response(
     answer: &Answer,
     frame: &Frame<'_>,
     status: &str,
-    output: Value,
-    usage: Value,
+    output: &Value,
+    usage: &Value,
 ) -> Value {
     json!({
         "id": format!("resp_{:016x}", answer.id), "object": "response", "created_at": 1_760_000_000,
@@ -48,8 +48,8 @@ pub(super) fn json(answer: &Answer, frame: &Frame<'_>) -> Value {
         answer,
         frame,
         "completed",
-        json!([item(answer)]),
-        usage(frame),
+        &json!([item(answer)]),
+        &usage(frame),
     )
 }
 
@@ -62,7 +62,7 @@ pub(super) fn events(answer: &Answer, frame: &Frame<'_>) -> String {
         number += 1;
         out += &named_event(kind, &data);
     };
-    let started = response(answer, frame, "in_progress", json!([]), Value::Null);
+    let started = response(answer, frame, "in_progress", &json!([]), &Value::Null);
     send("response.created", json!({"response": started}));
     send("response.in_progress", json!({"response": started}));
     let done = item(answer);

@@ -159,6 +159,8 @@ pub struct Config {
     pub keys: Vec<ClientKey>,
     /// Traces; `None`: no traces.
     pub otlp: Option<Otlp>,
+    /// Other files that were read: policies and schemas.
+    pub files: Vec<std::path::PathBuf>,
     default: Arc<Workload>,
 }
 

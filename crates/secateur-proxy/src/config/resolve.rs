@@ -1,9 +1,10 @@
 //! From the file as written to the configuration as used.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ struct Reader<'r> {
     text: &'r str,
     folder: &'r Path,
     env: &'r dyn Fn(&str) -> Option<String>,
+    files: RefCell<Vec<PathBuf>>,
 }
 
 pub(super) fn resolve(
@@ -35,6 +37,7 @@ pub(super) fn resolve(
         text,
         folder,
         env,
+        files: RefCell::default(),
     };
     let file: File = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
@@ -120,6 +123,7 @@ impl Reader<'_> {
             workloads,
             keys,
             otlp,
+            files: self.files.take(),
             default,
         })
     }
@@ -232,13 +236,7 @@ impl Reader<'_> {
                 format!("workload.{name}: give either policy_file or policy tables, not both"),
             )),
             (Some(file), None) => {
-                let path = self.folder.join(file.get_ref());
-                let text = std::fs::read_to_string(&path).map_err(|error| {
-                    self.wrong(
-                        &file.span(),
-                        format!("workload.{name}: {}: {error}", path.display()),
-                    )
-                })?;
+                let (path, text) = self.file(file)?;
                 let policy = Policy::resolve(preset, Some(&text), &[]).map_err(|error| {
                     self.wrong(
                         &file.span(),
@@ -277,16 +275,19 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads another file and remembers that it was read.
+    fn file(&self, file: &Spanned<PathBuf>) -> Result<(PathBuf, String), ConfigError> {
+        let path = self.folder.join(file.get_ref());
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| self.wrong(&file.span(), format!("{}: {error}", path.display())))?;
+        self.files.borrow_mut().push(path.clone());
+        Ok((path, text))
+    }
+
     fn schema(&self, raw: &RawSchema) -> Result<OutputSchema, ConfigError> {
         let (span, text) = match (&raw.schema, &raw.schema_file) {
             (Some(schema), None) => (schema.span(), schema.get_ref().clone()),
-            (None, Some(file)) => {
-                let path = self.folder.join(file.get_ref());
-                let text = std::fs::read_to_string(&path).map_err(|error| {
-                    self.wrong(&file.span(), format!("{}: {error}", path.display()))
-                })?;
-                (file.span(), text)
-            }
+            (None, Some(file)) => (file.span(), self.file(file)?.1),
             _ => {
                 return Err(self.wrong(
                     &raw.name.span(),

@@ -9,7 +9,11 @@ use crate::mechanic::ModelRoutes;
 /// A chat request of so many turns; the format is the caller's own if asked for.
 fn body(turns: usize, sets_format: bool) -> Bytes {
     let turn = |at: usize| {
-        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        let role = if at.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
         format!(r#"{{"role":"{role}","content":"turn {at}"}}"#)
     };
     let turns: Vec<String> = (0..turns).map(turn).collect();

@@ -112,7 +112,7 @@ async fn export(otlp: Otlp, client: UpstreamClient, mut receiver: mpsc::Receiver
             batch.push(span);
         }
         let spans = std::mem::take(&mut batch);
-        if let Some(request) = request(&otlp, spans) {
+        if let Some(request) = request(&otlp, &spans) {
             let sent = tokio::time::timeout(Duration::from_secs(10), async {
                 let response = client.send(request).await.ok()?;
                 response.into_body().collect().await.ok()
@@ -123,7 +123,7 @@ async fn export(otlp: Otlp, client: UpstreamClient, mut receiver: mpsc::Receiver
     }
 }
 
-fn request(otlp: &Otlp, spans: Vec<Value>) -> Option<Request<OutBody>> {
+fn request(otlp: &Otlp, spans: &[Value]) -> Option<Request<OutBody>> {
     let body = json!({"resourceSpans": [{
         "resource": {"attributes": [text("service.name", "secateur")]},
         "scopeSpans": [{"scope": {"name": "secateur-proxy", "version": env!("CARGO_PKG_VERSION")}, "spans": spans}]
