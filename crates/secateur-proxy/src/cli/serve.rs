@@ -220,3 +220,26 @@ fn quiet_panics(log: Log) {
         log.line("error", "panic", &[("at", place.into())]);
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::Captured;
+
+    #[test]
+    fn a_panic_is_logged_by_its_place_alone() {
+        let out = Captured::default();
+        let log = Log::to(LogFormat::Json, out.clone());
+        quiet_panics(log.clone());
+        let caught = std::panic::catch_unwind(|| panic!("with the words of a prompt"));
+        // The hook of the test runner comes back.
+        drop(std::panic::take_hook());
+        assert!(caught.is_err());
+        log.flush();
+        assert!(
+            out.text().contains("serve.rs:") && !out.text().contains("prompt"),
+            "{}",
+            out.text()
+        );
+    }
+}

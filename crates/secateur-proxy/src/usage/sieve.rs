@@ -1,7 +1,7 @@
 //! A JSON walker that keeps nothing but the path, and the few values that are asked for.
 //!
 //! `usage`, `usageMetadata`, `model` and `modelVersion` are found at the top level, and one level
-//! below `message` (Anthropic's first event) and `response` (the events of the Responses API). A
+//! below `message` (Anthropic's first event), `response` (the events of the Responses API) and `x_groq`. A
 //! top-level array is looked into (Gemini's streams without SSE). The same words inside an answer's
 //! text are strings, and inside a tool's arguments they are deeper, so they are not found.
 
@@ -189,7 +189,7 @@ impl Sieve {
                 match self.key.as_slice() {
                     b"usage" | b"usageMetadata" => Key::Usage,
                     b"model" | b"modelVersion" => Key::Model,
-                    b"message" | b"response" if self.depth == 1 => Key::Envelope,
+                    b"message" | b"response" | b"x_groq" if self.depth == 1 => Key::Envelope,
                     _ => Key::Other,
                 }
             } else {

@@ -7,8 +7,12 @@ mod hostile;
 #[cfg(test)]
 mod passing;
 #[cfg(test)]
+mod process;
+#[cfg(test)]
 mod pruning;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod surfaces;
+#[cfg(test)]
+mod wire;

@@ -40,6 +40,17 @@ impl Events {
         events
     }
 
+    /// The event number `count`, once it is there.
+    pub(crate) async fn last(&self, count: usize) -> AuditEvent {
+        for _ in 0..500 {
+            if let Some(event) = self.0.lock().unwrap().get(count - 1) {
+                return event.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("no event number {count}");
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.lock().unwrap().len()
     }
