@@ -137,7 +137,10 @@ fn first_tool(api: Api, body: &Value) -> Option<(String, Value)> {
                     .get("functionDeclarations")
                     .or_else(|| tool.get("function_declarations"))?
                     .get(0)?;
-                let schema = declared.get("parametersJsonSchema");
+                // The API takes both spellings, and one library sends the second.
+                let schema = declared
+                    .get("parametersJsonSchema")
+                    .or_else(|| declared.get("parameters_json_schema"));
                 (&declared["name"], schema.unwrap_or(&declared["parameters"]))
             }
         };
