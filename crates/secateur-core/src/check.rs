@@ -1,6 +1,9 @@
 //! Whether a provider would accept a body. The same rules judge the input for `secateur check` and
 //! the output before it goes out.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use crate::dialect::DialectId;
 use crate::view::{PartId, PartKind, Role, TurnId, View};
 
@@ -95,9 +98,11 @@ pub fn check(view: &View<'_>) -> Vec<Violation> {
                 report(Rule::ResultNotFirst, start(turn));
             }
         }
-        if rules.calls_follow_user
-            && has(turn, PartKind::Call)
-            && before.is_some_and(|before| view.turn(before).role == Role::Assistant)
+        let follows_model = |before: TurnId| {
+            view.turn(before).role == Role::Assistant
+                && !(rules.calling_turns_merge && has(before, PartKind::Call))
+        };
+        if rules.calls_follow_user && has(turn, PartKind::Call) && before.is_some_and(follows_model)
         {
             report(Rule::CallAfterModelTurn, start(turn));
         }
@@ -111,6 +116,9 @@ pub fn check(view: &View<'_>) -> Vec<Violation> {
             }
         }
         before = Some(turn);
+    }
+    for &at in view.bare_reasoning() {
+        report(Rule::ReasoningWithoutFollower, at);
     }
     if rules.results_follow_their_call {
         adjacent_pairs(view, &mut report);
@@ -128,10 +136,17 @@ fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)
     }
     for id in view.parts_of(turn) {
         let part = view.part(id);
+        // White space alone is accepted from the model, not from the user (seen November 2026).
         let is_blank = || {
-            view.slots(id)
-                .iter()
-                .all(|slot| is_blank(slot.text.raw(view.body())))
+            view.slots(id).iter().all(|slot| {
+                if view.turn(turn).role == Role::Assistant {
+                    return slot.text.span.is_empty();
+                }
+                let starts_with_word =
+                    |raw: &str| raw.starts_with(|c: char| c != '\\' && !c.is_whitespace());
+                !starts_with_word(slot.text.raw(view.body()))
+                    && slot.text.decode(view.body()).trim().is_empty()
+            })
         };
         if part.kind == PartKind::Text && is_blank() && !is_final_answer {
             report(Rule::EmptyText, part.value.start);
@@ -139,33 +154,32 @@ fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)
     }
 }
 
-/// Whether a raw JSON string holds white space only, escaped or not.
-fn is_blank(raw: &str) -> bool {
-    raw.split(r"\n")
-        .flat_map(|line| line.split(r"\t"))
-        .flat_map(|line| line.split(r"\r"))
-        .all(|text| text.trim().is_empty())
-}
-
 /// Where results must follow their call at once: every call of a turn is answered in the run of
 /// results right behind it, and every result there answers one of them.
 fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
+    let rules = view.dialect().facts().rules;
     let mut open: Vec<PartId> = Vec::new();
     let mut answered: Vec<bool> = Vec::new();
-    let flush =
-        |open: &mut Vec<PartId>, answered: &mut Vec<bool>, report: &mut dyn FnMut(Rule, u32)| {
-            for (call, done) in open.drain(..).zip(answered.drain(..)) {
-                if !done {
-                    report(Rule::CallWithoutResult, offset(view, call));
-                }
+    // Calls before this one in `open` have text behind them, so their results do not count.
+    let mut blocked = 0;
+    let flush = |open: &mut Vec<PartId>,
+                 answered: &mut Vec<bool>,
+                 blocked: &mut usize,
+                 report: &mut dyn FnMut(Rule, u32)| {
+        for (at, (call, done)) in open.drain(..).zip(answered.drain(..)).enumerate() {
+            if !done || at < *blocked {
+                report(Rule::CallWithoutResult, offset(view, call));
             }
-        };
-    let mut index: std::collections::HashMap<&str, Vec<usize>> = std::collections::HashMap::new();
+        }
+        *blocked = 0;
+    };
+    let mut is_calling = false;
+    let mut index: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
     for turn in view.turn_ids() {
         let results: Vec<PartId> = of_kind(view, turn, PartKind::Result).collect();
         for result in &results {
             let waiting = index
-                .get(key(view, *result))
+                .get(&key(view, *result))
                 .map(Vec::as_slice)
                 .unwrap_or_default();
             // Two results for one call are let through: some clients split them.
@@ -180,20 +194,33 @@ fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
         }
         let calls: Vec<PartId> = of_kind(view, turn, PartKind::Call).collect();
         if results.is_empty() || !calls.is_empty() {
-            flush(&mut open, &mut answered, report);
-            index.clear();
-            for call in calls {
-                let same = index.entry(key(view, call)).or_default();
-                if view.part(call).id.is_some() && !same.is_empty() {
-                    report(Rule::DuplicateCallId, offset(view, call));
+            let continues =
+                rules.calling_turns_merge && is_calling && results.is_empty() && !calls.is_empty();
+            if !continues {
+                flush(&mut open, &mut answered, &mut blocked, report);
+                index.clear();
+            }
+            let first_of_turn = open.len();
+            for part in view.parts_of(turn) {
+                match view.part(part).kind {
+                    PartKind::Call => {
+                        let same = index.entry(key(view, part)).or_default();
+                        let is_in_turn = |&at: &usize| at >= first_of_turn;
+                        if view.part(part).id.is_some() && same.iter().any(is_in_turn) {
+                            report(Rule::DuplicateCallId, offset(view, part));
+                        }
+                        same.push(open.len());
+                        open.push(part);
+                        answered.push(false);
+                    }
+                    PartKind::Text if rules.calls_end_their_turn => blocked = open.len(),
+                    _ => {}
                 }
-                same.push(open.len());
-                open.push(call);
-                answered.push(false);
             }
         }
+        is_calling = results.is_empty() && !calls.is_empty();
     }
-    flush(&mut open, &mut answered, report);
+    flush(&mut open, &mut answered, &mut blocked, report);
 }
 
 /// Where only the presence of both halves counts.
@@ -221,10 +248,17 @@ fn of_kind<'v>(
         .filter(move |&part| view.part(part).kind == kind)
 }
 
+/// Whether it is an id, and the id or name, decoded.
+type Key<'v> = (bool, Cow<'v, str>);
+
 /// What pairs a call with its result: the id, or without one the tool's name.
-fn key<'v>(view: &'v View<'_>, part: PartId) -> &'v str {
+fn key<'v>(view: &View<'v>, part: PartId) -> Key<'v> {
     let part = view.part(part);
-    part.id.or(part.name).map_or("", |key| key.raw(view.body()))
+    match (part.id, part.name) {
+        (Some(id), _) => (true, id.decode(view.body())),
+        (None, Some(name)) => (false, name.decode(view.body())),
+        (None, None) => (false, Cow::Borrowed("")),
+    }
 }
 
 fn offset(view: &View<'_>, id: PartId) -> u32 {

@@ -1,11 +1,17 @@
 //! Putting plans together: each strategy sees what the ones before it decided, and every edit
 //! passes the guards before it counts.
 
-use crate::edit::{Action, Edit, Piece, Plan, SkipReason, Target};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use crate::arrival::{ArrivalText, Arrivals};
+use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::scene::{Ends, ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
-use crate::view::{Exchanges, PartId, TurnId, View};
+use crate::timeline::{Timeline, Use};
+use crate::tool_facts::ToolFacts;
+use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
 
 /// The decisions so far.
 #[derive(Clone, Debug)]
@@ -16,6 +22,8 @@ pub struct Draft {
     /// Index of the edit that touched a part.
     edit_of: Vec<Option<u32>>,
     plan: Plan,
+    cited_by: HashMap<PartId, Vec<PartId>>,
+    last_use: HashMap<PartId, Use>,
 }
 
 impl Draft {
@@ -28,6 +36,8 @@ impl Draft {
             chars: view.part_ids().map(|part| view.chars(part)).collect(),
             edit_of: vec![None; view.parts().len()],
             plan: Plan::default(),
+            cited_by: HashMap::new(),
+            last_use: HashMap::new(),
         }
     }
 
@@ -74,46 +84,200 @@ impl Draft {
     }
 }
 
-/// Runs the strategies in order over the first `visible` turns and adds to the draft what the
-/// guards let through.
-pub(crate) fn run(
-    view: &View<'_>,
-    exchanges: &Exchanges,
-    model: ModelFacts,
+/// What stays the same while a body is planned.
+#[derive(Debug)]
+pub(crate) struct Stage<'s, 'a> {
+    pub(crate) view: &'s View<'a>,
+    pub(crate) exchanges: Exchanges,
+    pub(crate) model: ModelFacts,
+    pub(crate) timeline: Timeline,
+    pub(crate) facts: OnceCell<ToolFacts>,
+}
+
+impl<'s, 'a> Stage<'s, 'a> {
+    pub(crate) fn new(view: &'s View<'a>, model: ModelFacts) -> Self {
+        Self {
+            view,
+            exchanges: view.exchanges(),
+            model,
+            timeline: Timeline::of(view),
+            facts: OnceCell::new(),
+        }
+    }
+
+    /// How many parts come before this turn (system texts before it included).
+    pub(crate) fn parts_before(&self, turns: u32) -> usize {
+        match turns.checked_sub(1) {
+            Some(last) => self.view.parts_end(TurnId(last)),
+            None => 0,
+        }
+    }
+
+    /// The scene at the present request, for a mechanic's gate.
+    pub(crate) fn present<'d>(&'d self, draft: &'d Draft) -> Scene<'d, 'a> {
+        let (request, visible) = self.now();
+        self.scene(request, visible, Ends::of(self.view, visible), draft)
+    }
+
+    /// The number of the present request, and how many turns it has.
+    fn now(&self) -> (u32, u32) {
+        let visible = u32::try_from(self.view.turns().len()).unwrap_or(u32::MAX);
+        let request = self.timeline.requests().len().saturating_sub(1);
+        (u32::try_from(request).unwrap_or(u32::MAX), visible)
+    }
+
+    /// The scene at a request, for strategies and guards.
+    fn scene<'d>(
+        &'d self,
+        request: u32,
+        visible: u32,
+        ends: Ends,
+        draft: &'d Draft,
+    ) -> Scene<'d, 'a> {
+        Scene {
+            view: self.view,
+            exchanges: &self.exchanges,
+            timeline: &self.timeline,
+            facts: &self.facts,
+            draft,
+            model: self.model,
+            visible,
+            request,
+            ends,
+        }
+    }
+}
+
+/// Plans the whole body from scratch: arrivals first, then the strategies in order, then the guard of
+/// signed thinking.
+pub(crate) fn run(stage: &Stage<'_, '_>, strategies: &[&dyn Strategy], draft: &mut Draft) {
+    let (request, visible) = stage.now();
+    let mut arrivals: Vec<_> = strategies
+        .iter()
+        .filter_map(|strategy| strategy.arrivals())
+        .collect();
+    arrive(stage, request, 0, visible, &mut arrivals, draft);
+    let ends = Ends::of(stage.view, visible);
+    for strategy in strategies {
+        let scene = stage.scene(request, visible, ends, draft);
+        let plan = strategy.plan(&scene);
+        let settled = settle(&scene, plan, guard::Reach::of(*strategy));
+        draft.merge(stage.view, settled);
+    }
+    draft.tidy(stage.view, visible);
+    guard::signed_thinking(stage.view, stage.model, visible, ends.open_exchange, draft);
+}
+
+/// Lets the parts of the turns `from..visible` arrive, one after the other.
+pub(crate) fn arrive(
+    stage: &Stage<'_, '_>,
+    request: u32,
+    from: u32,
     visible: u32,
-    strategies: &[&dyn Strategy],
+    arrivals: &mut [Box<dyn Arrivals + '_>],
     draft: &mut Draft,
 ) {
-    let ends = Ends::of(view, visible);
-    for strategy in strategies {
-        let scene = Scene {
-            view,
-            exchanges,
-            draft,
-            model,
-            visible,
-            ends,
-        };
-        let plan = strategy.plan(&scene);
-        let settled = settle(&scene, plan, strategy.edits_last_user());
-        draft.merge(view, settled);
+    if arrivals.is_empty() {
+        return;
     }
-    // What an edit on a dropped turn would have done is moot.
-    draft.plan.edits.retain(|edit| match edit.action {
-        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => view
-            .part(part)
-            .turn
-            .is_none_or(|turn| !draft.gone[turn.index()]),
-        Action::DropTurn(_) | Action::InsertTurn(..) => true,
-    });
-    guard::signed_thinking(view, model, visible, ends.open_exchange, draft);
+    let ends = Ends::of(stage.view, visible);
+    for id in (from..visible).flat_map(|turn| stage.view.parts_of(TurnId(turn))) {
+        let scene = stage.scene(request, visible, ends, draft);
+        match scene.kind(id) {
+            PartKind::Call => arrivals.iter_mut().for_each(|one| one.call(&scene, id)),
+            PartKind::Result if scene.may_shorten(id) => {
+                let text = scene.text(id);
+                let mut arriving = ArrivalText::new(&text, scene.chars(id));
+                arrivals
+                    .iter_mut()
+                    .for_each(|one| one.result(&scene, id, &mut arriving));
+                if arriving.is_replaced() {
+                    arrivals.iter_mut().for_each(|one| one.forget(id));
+                }
+                let (chars, cites) = (arriving.chars(), arriving.take_cites());
+                let Some((pieces, strategy, why)) = arriving.finish() else {
+                    continue;
+                };
+                let edit = Edit {
+                    action: Action::Rewrite(id, pieces),
+                    strategy,
+                    why,
+                    chars_before: scene.chars(id),
+                    chars_after: chars,
+                };
+                match guard::veto_part(&scene, &edit, id, guard::Reach::default()) {
+                    Ok(()) => {
+                        let seen = stage.timeline.first_use(TurnId(visible.saturating_sub(1)));
+                        draft.take(stage.view, edit);
+                        draft.cite(id, &cites, Use { request, ..seen });
+                    }
+                    Err(reason) => {
+                        arrivals.iter_mut().for_each(|one| one.forget(id));
+                        draft.plan.leave(Some(strategy), Target::Part(id), reason);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the strategies that do not work on arrival would add to the draft at a request.
+pub(crate) fn propose(
+    stage: &Stage<'_, '_>,
+    request: u32,
+    visible: u32,
+    strategies: &[&dyn Strategy],
+    draft: &Draft,
+) -> Plan {
+    let ends = Ends::of(stage.view, visible);
+    let mut proposal = Plan::default();
+    let mut trial: Option<Draft> = None;
+    for strategy in strategies
+        .iter()
+        .filter(|strategy| strategy.arrivals().is_none())
+    {
+        let scene = stage.scene(request, visible, ends, trial.as_ref().unwrap_or(draft));
+        let settled = settle(&scene, strategy.plan(&scene), guard::Reach::default());
+        if settled.edits.is_empty() {
+            continue;
+        }
+        proposal.edits.extend(settled.edits.iter().cloned());
+        trial
+            .get_or_insert_with(|| draft.clone())
+            .merge(stage.view, settled);
+    }
+    proposal
+}
+
+/// The part of a proposal that is safe on its own.
+pub(crate) fn settle_again(
+    stage: &Stage<'_, '_>,
+    request: u32,
+    visible: u32,
+    plan: Plan,
+    draft: &Draft,
+) -> Plan {
+    let ends = Ends::of(stage.view, visible);
+    settle(
+        &stage.scene(request, visible, ends, draft),
+        plan,
+        guard::Reach::default(),
+    )
+}
+
+/// Adds a settled plan to the draft.
+pub(crate) fn merge(stage: &Stage<'_, '_>, visible: u32, plan: Plan, draft: &mut Draft) {
+    draft.merge(stage.view, plan);
+    draft.tidy(stage.view, visible);
 }
 
 /// The edits of a plan that the guards let through; the others become skips.
-fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
+fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
     let mut outcome = Plan {
         edits: Vec::new(),
         skips: plan.skips,
+        needs: plan.needs,
     };
     let mut wanted = vec![false; scene.view.turns().len()];
     for edit in &plan.edits {
@@ -122,7 +286,9 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
         }
     }
     let strategy = plan.edits.first().map(|edit| edit.strategy);
-    let settled = guard::settle_drops(scene, wanted, strategy, &mut outcome);
+    let is_told = |edit: &Edit| matches!(edit.action, Action::InsertTurn(..));
+    let told = plan.edits.iter().any(is_told);
+    let settled = guard::settle_drops(scene, wanted, told, strategy, &mut outcome);
     let any_drop = settled.contains(&true);
     for edit in plan.edits {
         let verdict = match &edit.action {
@@ -135,7 +301,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
                 if settled_turn(scene.view, *part, &settled) {
                     continue;
                 }
-                guard::veto_part(scene, &edit, *part, edits_last_user)
+                guard::veto_part(scene, &edit, *part, reach)
             }
         };
         match verdict {
@@ -143,6 +309,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, edits_last_user: bool) -> Plan {
             Err(reason) => outcome.leave(Some(edit.strategy), edit.target(), reason),
         }
     }
+    guard::keep_what_is_pointed_to(scene, &mut outcome);
     outcome
 }
 
@@ -156,6 +323,7 @@ impl Draft {
     /// Records a settled plan.
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
+        self.plan.needs.extend(plan.needs);
         for edit in plan.edits {
             self.take(view, edit);
         }
@@ -218,6 +386,98 @@ impl Draft {
             Action::InsertTurn(..) => {}
         }
         self.plan.edits.push(edit);
+    }
+
+    /// A new turn whose neighbour was dropped later stands before the next turn that stays.
+    fn move_inserts(&mut self, visible: u32) {
+        for edit in &mut self.plan.edits {
+            if let Action::InsertTurn(before, _) = &mut edit.action {
+                let gone = &self.gone;
+                let stays = (before.0..visible).find(|&turn| !gone[turn as usize]);
+                *before = stays.map_or(*before, TurnId);
+            }
+        }
+    }
+
+    /// Takes back what relies on something that did not stay, moves new turns, removes edits inside
+    /// dropped turns, which are moot, and finds the others again.
+    fn tidy(&mut self, view: &View<'_>, visible: u32) {
+        self.release_unmet_needs(view);
+        self.move_inserts(visible);
+        let gone = &self.gone;
+        self.plan.edits.retain(|edit| match edit.target() {
+            Target::Part(part) => view.part(part).turn.is_none_or(|turn| !gone[turn.index()]),
+            Target::Turn(_) | Target::Request => true,
+        });
+        self.index_edits();
+    }
+
+    /// Finds the edits of parts again after some of them went.
+    fn index_edits(&mut self) {
+        self.edit_of.fill(None);
+        for (at, edit) in self.plan.edits.iter().enumerate() {
+            if let Target::Part(part) = edit.target() {
+                self.edit_of[part.index()] = u32::try_from(at).ok();
+            }
+        }
+    }
+
+    /// Takes back the edits that rely on a part which did not stay whole after all.
+    fn release_unmet_needs(&mut self, view: &View<'_>) {
+        let needs: Vec<Need> = std::mem::take(&mut self.plan.needs);
+        let mut released = vec![false; self.plan.edits.len()];
+        for need in needs {
+            let Some(at) = self.edit_of[need.edited.index()] else {
+                continue;
+            };
+            let at = at as usize;
+            let is_its_own = self
+                .plan
+                .edits
+                .get(at)
+                .is_some_and(|edit| edit.strategy == need.strategy);
+            let is_met = self.states[need.stand_in.index()] == PartState::Whole;
+            // What went with its turn needs nothing any more.
+            let is_there = self.states[need.edited.index()] != PartState::Gone;
+            if is_its_own && !is_met && is_there && !released[at] {
+                released[at] = true;
+                self.states[need.edited.index()] = PartState::Whole;
+                self.chars[need.edited.index()] = view.chars(need.edited);
+                let target = Target::Part(need.edited);
+                self.plan
+                    .leave(Some(need.strategy), target, SkipReason::StandInIsCut);
+            }
+        }
+        if released.contains(&true) {
+            let mut released = released.into_iter();
+            self.plan.edits.retain(|_| released.next() != Some(true));
+        }
+    }
+
+    /// Notes that `part` points to `sources`, which are of use again.
+    fn cite(&mut self, part: PartId, sources: &[PartId], seen: Use) {
+        for &source in sources {
+            self.cited_by.entry(source).or_default().push(part);
+            self.last_use.insert(source, seen);
+        }
+    }
+
+    /// Whether any note points anywhere.
+    pub(crate) fn has_citations(&self) -> bool {
+        !self.cited_by.is_empty()
+    }
+
+    /// The parts with notes that point to this one.
+    pub(crate) fn cited_by(&self, part: PartId) -> &[PartId] {
+        self.cited_by
+            .get(&part)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// When a note last pointed to this part.
+    pub(crate) fn last_use(&self, part: PartId) -> Option<Use> {
+        self.last_use.get(&part).copied()
     }
 
     /// Adds removals that a guard demands.

@@ -1,13 +1,12 @@
 //! What a strategy returns: edits, and skips with a reason.
 //!
 //! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only words of our
-//! own are spelled out, and those are left out when a plan is serialised.
+//! own are spelled out.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::view::{PartId, TurnId};
 
@@ -31,6 +30,10 @@ pub enum Piece {
     Note(Cow<'static, str>),
 }
 
+/// The words in every note that stands for text which is still elsewhere in the conversation. A part
+/// that holds them was cut before.
+pub const REMOVED: &str = "removed to save space:";
+
 /// One change to a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -44,6 +47,20 @@ pub enum Action {
     ReplaceInput(PartId, String),
     /// A user turn with this text comes before the turn.
     InsertTurn(TurnId, String),
+}
+
+impl Action {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DropTurn(_) => "drop-turn",
+            Self::DropPart(_) => "drop-part",
+            Self::Rewrite(..) => "rewrite",
+            Self::ReplaceInput(..) => "replace-input",
+            Self::InsertTurn(..) => "insert-turn",
+        }
+    }
 }
 
 /// An action with its author, its reason and its effect.
@@ -74,29 +91,6 @@ impl Edit {
     }
 }
 
-impl Serialize for Edit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Edit", 6)?;
-        let (kind, turn, part) = match &self.action {
-            Action::DropTurn(turn) => ("drop-turn", Some(*turn), None),
-            Action::DropPart(part) => ("drop-part", None, Some(*part)),
-            Action::Rewrite(part, _) => ("rewrite", None, Some(*part)),
-            Action::ReplaceInput(part, _) => ("replace-input", None, Some(*part)),
-            Action::InsertTurn(turn, _) => ("insert-turn", Some(*turn), None),
-        };
-        out.serialize_field("action", kind)?;
-        match (turn, part) {
-            (Some(turn), _) => out.serialize_field("turn", &turn)?,
-            (_, part) => out.serialize_field("part", &part)?,
-        }
-        out.serialize_field("strategy", &self.strategy)?;
-        out.serialize_field("why", &self.why)?;
-        out.serialize_field("chars_before", &self.chars_before)?;
-        out.serialize_field("chars_after", &self.chars_after)?;
-        out.end()
-    }
-}
-
 /// Why something is cut. A closed list, so that reports can be counted and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -106,8 +100,44 @@ pub enum Why {
     MiddleTurn,
     /// A whole tool exchange between the head and the last turns.
     MiddleExchange,
+    /// A tool result that is old and longer than its share of the window.
+    OversizedToolResult,
+    /// A tool result that is old while the window fills up.
+    OldToolResult,
+    /// A message that is old and long.
+    LongMessage,
+    /// The output of a tool that is not protected, older than the protected user turns.
+    UnprotectedToolOutput,
+    /// Older than the window of turns.
+    OutsideWindow,
+    /// Older than the window of turns, told by a summary.
+    Summarized,
+    /// Among the turns with the lowest score.
+    Unimportant,
+    /// Padding and repeated paths in a listing.
+    ListingPadding,
+    /// The lines stand above already.
+    LinesStandAbove,
+    /// Oversized when it arrived.
+    LongArrival,
+    /// The work has moved on from it.
+    StaleResult,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
+    /// The same output appears again later.
+    RepeatedOutput,
+    /// The same call was made again later.
+    RepeatedCall,
+    /// A later read of the file shows these lines.
+    ReadAgain,
+    /// The file was written anew later.
+    Rewritten,
+    /// Arguments of a call that failed.
+    FailedCall,
+    /// Thinking of an older assistant turn.
+    OldThinking,
+    /// White space that says nothing.
+    LooseWhitespace,
 }
 
 impl Why {
@@ -117,14 +147,31 @@ impl Why {
         match self {
             Self::MiddleTurn => "between the head and the last turns, no tool reference",
             Self::MiddleExchange => "a whole tool exchange between the head and the last turns",
+            Self::OversizedToolResult => "an old tool result, longer than its share",
+            Self::OldToolResult => "an old tool result while the window fills up",
+            Self::LongMessage => "an old, long message",
+            Self::UnprotectedToolOutput => "output of a tool that is not protected, not recent",
+            Self::OutsideWindow => "older than the window of turns",
+            Self::Summarized => "older than the window of turns, told by a summary",
+            Self::Unimportant => "among the turns with the lowest score",
+            Self::ListingPadding => "padding and repeated paths in a listing",
+            Self::LinesStandAbove => "lines that stand above already",
+            Self::LongArrival => "oversized when it arrived",
+            Self::StaleResult => "the work has moved on from it",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
+            Self::RepeatedOutput => "the same output appears again later",
+            Self::RepeatedCall => "the same call was made again later",
+            Self::ReadAgain => "a later read of the file shows these lines",
+            Self::Rewritten => "the file was written anew later",
+            Self::FailedCall => "arguments of a call that failed",
+            Self::OldThinking => "thinking of an older assistant turn",
+            Self::LooseWhitespace => "white space that says nothing",
         }
     }
 }
 
 /// What a skip is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// The request as a whole.
     Request,
@@ -135,7 +182,7 @@ pub enum Target {
 }
 
 /// Something that could have been cut and was not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// What was left alone.
     pub target: Target,
@@ -186,8 +233,22 @@ pub enum SkipReason {
     WouldBeEmpty,
     /// The replacement is as long as what it replaces.
     NotSmaller,
-    /// An earlier strategy edited it already.
+    /// An earlier strategy, or an earlier request, edited it already.
     AlreadyEdited,
+    /// A note that stays points to it.
+    PointedTo,
+    /// No round was due, or none paid.
+    NoRound,
+    /// What it points at is cut too.
+    StandInIsCut,
+    /// Fewer turns than are protected.
+    TooFewTurns,
+    /// The context is small against the model's window.
+    ContextIsSmall,
+    /// The policy keeps the outputs of this tool.
+    ToolIsProtected,
+    /// Less could be freed than makes it worth while.
+    TooLittleToFree,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
 }
@@ -216,18 +277,38 @@ impl SkipReason {
             Self::WouldBeEmpty => "the turn would be empty",
             Self::NotSmaller => "the replacement is not smaller",
             Self::AlreadyEdited => "edited already",
+            Self::PointedTo => "a note that stays points to it",
+            Self::NoRound => "no round was due, or none paid",
+            Self::StandInIsCut => "what it points at is cut too",
+            Self::TooFewTurns => "fewer turns than are protected",
+            Self::ContextIsSmall => "the context is small against the window",
+            Self::ToolIsProtected => "the policy keeps this tool's outputs",
+            Self::TooLittleToFree => "too little could be freed",
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }
 }
 
+/// An edit that is only right while another part stays whole: a pointer and what it points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The part that is edited.
+    pub edited: PartId,
+    /// Whose edit it is.
+    pub strategy: StrategyId,
+    /// The part that must stay whole.
+    pub stand_in: PartId,
+}
+
 /// Edits and skips.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// What changes.
     pub edits: Vec<Edit>,
     /// What was left alone, and why.
     pub skips: Vec<Skip>,
+    /// What edits rely on. Settled before the plan is lowered.
+    pub needs: Vec<Need>,
 }
 
 impl Plan {

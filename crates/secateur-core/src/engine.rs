@@ -2,18 +2,20 @@
 
 use std::borrow::Cow;
 
-use crate::compose::{self, Draft};
+use crate::compose::{self, Draft, Stage};
 use crate::dialect::{self, DialectId};
 use crate::edit::{Plan, SkipReason, Target};
 use crate::json::Limits;
 use crate::lower::lower;
+use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models;
-use crate::policy::Policy;
-use crate::report::{EngineError, Report, Size, Verdict};
+use crate::policy::{Cadence, Policy};
+use crate::report::{Compress, EngineError, Report, Size, Verdict};
+use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
 use crate::verify::verify;
-use crate::view::View;
+use crate::view::{TurnId, View};
 
 /// What goes out, and what was done.
 #[derive(Debug)]
@@ -35,6 +37,17 @@ pub struct Request<'r> {
     pub model: Option<&'r str>,
     /// Bounds on what is read.
     pub limits: Limits,
+    /// What is known of the mechanics that live outside the engine (M1, M8).
+    pub others: Candidates,
+}
+
+/// Mechanics that a caller brings: which the workload opted in to, and which fit the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// Switched on for the workload.
+    pub opted_in: MechanicSet,
+    /// Applicable to the request.
+    pub eligible: MechanicSet,
 }
 
 /// Prunes one body. Never fails: on any doubt the original goes out, with the reason.
@@ -55,12 +68,66 @@ fn try_prune<'a>(
     request: &Request<'_>,
     policy: &Policy,
 ) -> Result<Outcome<'a>, EngineError> {
+    let applied = apply(body, request, policy)?;
+    let (view, mut report) = (applied.view, applied.report);
+    let Cow::Owned(output) = applied.output else {
+        return Ok(Outcome {
+            body: Cow::Borrowed(body),
+            report,
+            error: None,
+        });
+    };
+    let is_m3 = applied.winner == Some(Mechanic::M3);
+    verify(&view, applied.items_after, &output, &request.limits, is_m3)?;
+    report.verdict = Verdict::Pruned;
+    report.stack = applied.winner.iter().map(|winner| winner.name()).collect();
+    report.turns_removed = Report::count_turns(&report.plan);
+    report.after = Size {
+        bytes: output.len(),
+        chars: crate::json::strings::count_chars(output.as_bytes()),
+        messages: applied.items_after,
+    };
+    report.compress = is_m3.then_some(Compress {
+        chars_before: report.before.chars,
+        chars_after: report.after.chars,
+        compress_system: policy.m3.compress_system_enabled,
+        compress_user_turns: policy.m3.compress_user_turns_enabled,
+    });
+    Ok(Outcome {
+        body: Cow::Owned(output.into_bytes()),
+        report,
+        error: None,
+    })
+}
+
+/// A body with its plan carried out and not verified yet.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Applied<'a> {
+    view: View<'a>,
+    report: Report,
+    output: Cow<'a, str>,
+    items_after: usize,
+    winner: Option<Mechanic>,
+}
+
+/// Read, plan, guard, lower and apply: everything but the last look. Public for benchmarks.
+///
+/// # Errors
+/// What makes [`prune`] fail open before it verifies.
+#[doc(hidden)]
+pub fn apply<'a>(
+    body: &'a [u8],
+    request: &Request<'_>,
+    policy: &Policy,
+) -> Result<Applied<'a>, EngineError> {
     let dialect = match request.dialect {
         Some(dialect) => dialect,
         None => dialect::detect(body, &request.limits)?,
     };
     let view = dialect::read(body, dialect, &request.limits)?;
-    let mut plan = plan(&view, request, policy);
+    let Decision { claim, planned } = decide(&view, request, policy);
+    let Planned { mut plan, account } = planned;
     let mut lowered = lower(&view, &plan.edits);
     if !lowered.refused.is_empty() {
         refuse(&mut plan, &lowered.refused);
@@ -68,28 +135,19 @@ fn try_prune<'a>(
     }
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
-    let Some(first_edit_at) = splices.first_edit_at() else {
-        return Ok(Outcome {
-            body: Cow::Borrowed(body),
-            report,
-            error: None,
-        });
-    };
+    report.account = account;
+    report.mechanics = skips(&view, &claim);
+    report.ignored_keys = policy.ignored_keys();
+    report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
+    let winner = claim.winner;
+    report.claim = Some(claim);
     let output = splices.apply(view.body());
-    verify(&view, lowered.items_after, &output, &request.limits, false)?;
-    report.verdict = Verdict::Pruned;
-    report.stack = vec!["m7"];
-    report.first_edit_at = Some(first_edit_at as usize);
-    report.turns_removed = Report::count_turns(&report.plan);
-    report.after = Size {
-        bytes: output.len(),
-        chars: crate::json::strings::count_chars(output.as_bytes()),
-        messages: lowered.items_after,
-    };
-    Ok(Outcome {
-        body: Cow::Owned(output.into_owned().into_bytes()),
+    Ok(Applied {
+        view,
         report,
-        error: None,
+        output,
+        items_after: lowered.items_after,
+        winner,
     })
 }
 
@@ -101,45 +159,124 @@ fn refuse(plan: &mut Plan, refused: &[(usize, SkipReason)]) {
     }
 }
 
+/// Who claims a request, and what is then done to it.
+struct Decision {
+    claim: Claim,
+    planned: Planned,
+}
+
+/// A plan, and what the conversation cost so far if it is pruned in rounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planned {
+    /// What to cut.
+    pub plan: Plan,
+    /// What it cost.
+    pub account: Option<Account>,
+}
+
 /// The plan for a body that was read: gate, strategies, guards.
 #[must_use]
-pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Plan {
-    let skip = |reason| {
-        let mut plan = Plan::default();
-        plan.leave(None, Target::Request, reason);
-        plan
+pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Planned {
+    decide(view, request, policy).planned
+}
+
+fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
+    let is_here = !view.history_is_elsewhere();
+    let m7_fits = policy.m7.enabled && is_here && m7_is_eligible(view, policy);
+    let m3_may = policy.m3.is_active() && is_here;
+    // Only a mechanic that may run pays for the ties between turns.
+    let ready = (m7_fits || m3_may).then(|| {
+        (
+            Draft::new(view),
+            Stage::new(view, model_facts(view, request, policy)),
+        )
+    });
+    let m3_fits = m3_may
+        && ready
+            .as_ref()
+            .is_some_and(|(draft, stage)| policy.m3.is_eligible(&stage.present(draft)));
+    let opted_in = request.others.opted_in;
+    let eligible = request.others.eligible;
+    let claim = mechanic::claim(
+        opted_in
+            .with(Mechanic::M7, policy.m7.enabled)
+            .with(Mechanic::M3, policy.m3.is_active()),
+        eligible
+            .with(Mechanic::M7, m7_fits)
+            .with(Mechanic::M3, m3_fits),
+    );
+    let planned = match (claim.winner, ready) {
+        (Some(Mechanic::M7), Some((draft, stage))) => prune_context(&stage, policy, draft),
+        (Some(Mechanic::M3), Some((mut draft, stage))) => {
+            compose::run(&stage, &[&policy.m3], &mut draft);
+            Planned {
+                plan: draft.into_plan(),
+                account: None,
+            }
+        }
+        _ => {
+            let mut plan = Plan::default();
+            let m7 = skips(view, &claim)
+                .into_iter()
+                .find(|skip| skip.mechanic == Mechanic::M7);
+            if let Some(skip) = m7 {
+                plan.leave(None, Target::Request, skip.reason);
+            }
+            Planned {
+                plan,
+                account: None,
+            }
+        }
     };
-    if !policy.m7.enabled {
-        return skip(SkipReason::NotOptedIn);
+    Decision { claim, planned }
+}
+
+/// M7 at the policy's cadence.
+fn prune_context(stage: &Stage<'_, '_>, policy: &Policy, mut draft: Draft) -> Planned {
+    let strategies = policy.strategies();
+    let account = match policy.cadence {
+        Cadence::EveryRequest => {
+            compose::run(stage, &strategies, &mut draft);
+            None
+        }
+        Cadence::Rounds => {
+            let is_eligible = |visible: u32| m7_was_eligible(stage.view, policy, visible);
+            Some(rounds::fold(
+                stage,
+                &policy.rounds,
+                is_eligible,
+                &strategies,
+                &mut draft,
+            ))
+        }
+    };
+    let mut plan = draft.into_plan();
+    if plan.edits.is_empty() && plan.skips.is_empty() {
+        plan.leave(None, Target::Request, SkipReason::NothingToCut);
     }
-    if !m7_is_eligible(view, policy) {
-        return skip(SkipReason::NotEligible);
+    Planned { plan, account }
+}
+
+/// Why each mechanic stayed out. What the provider holds is a reason of its own.
+fn skips(view: &View<'_>, claim: &Claim) -> Vec<MechanicSkip> {
+    let mut skips = claim.skips();
+    for skip in &mut skips {
+        let is_ours = matches!(skip.mechanic, Mechanic::M3 | Mechanic::M7);
+        if is_ours && skip.reason == SkipReason::NotEligible && view.history_is_elsewhere() {
+            skip.reason = SkipReason::HistoryIsElsewhere;
+        }
     }
-    if view.history_is_elsewhere() {
-        return skip(SkipReason::HistoryIsElsewhere);
-    }
+    skips
+}
+
+fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> ModelFacts {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
-    let model = ModelFacts {
-        window_tokens: name
-            .and_then(models::find)
-            .map(|entry| entry.window_tokens)
-            .filter(|&window| window > 0)
-            .unwrap_or(models::DEFAULT_WINDOW_TOKENS),
+    ModelFacts {
+        window_tokens: policy.window_tokens(name),
         thinking_is_bound: name.is_some_and(models::thinking_is_bound),
-    };
-    let visible = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);
-    let mut draft = Draft::new(view);
-    let exchanges = view.exchanges();
-    compose::run(
-        view,
-        &exchanges,
-        model,
-        visible,
-        &policy.strategies(),
-        &mut draft,
-    );
-    draft.into_plan()
+        cache: models::cache_prices(name),
+    }
 }
 
 /// More messages or more characters than the thresholds. A body cannot have more characters than
@@ -148,4 +285,16 @@ fn m7_is_eligible(view: &View<'_>, policy: &Policy) -> bool {
     let limit = policy.m7.min_body_chars;
     view.turns().len() > policy.m7.min_messages
         || (view.body().len() > limit && view.body_chars() > limit)
+}
+
+/// Whether the request with the first `visible` turns was eligible. What stands outside the list of
+/// turns is taken to have been there from the start.
+fn m7_was_eligible(view: &View<'_>, policy: &Policy, visible: u32) -> bool {
+    let Some(last) = visible.checked_sub(1).map(TurnId) else {
+        return false;
+    };
+    let list = view.list().unwrap_or_default();
+    let outside = view.body().len() - list.len();
+    let inside = view.turn_span(last).end.saturating_sub(list.start) as usize;
+    visible as usize > policy.m7.min_messages || outside + inside > policy.m7.min_body_chars
 }

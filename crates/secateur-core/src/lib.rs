@@ -3,23 +3,33 @@
 //! No I/O, clock, environment or randomness: the same body and policy give the same bytes on every
 //! machine. See `ARCHITECTURE.md` for the way the data goes.
 
+pub mod arrival;
 pub mod check;
 pub mod compose;
+pub mod condense;
 pub mod dialect;
 pub mod edit;
 mod engine;
 mod guard;
 pub mod json;
 mod lower;
+pub mod mechanic;
 pub mod models;
+pub mod placeholder;
 pub mod policy;
 pub mod report;
+pub mod rounds;
 pub mod scene;
 mod splice;
 pub mod strategy;
+pub mod timeline;
+pub mod tool_facts;
 mod verify;
 pub mod view;
+mod whitespace;
 
-pub use engine::{Outcome, Request, plan, prune};
+#[doc(hidden)]
+pub use engine::{Applied, apply};
+pub use engine::{Candidates, Outcome, Planned, Request, plan, prune};
 pub use splice::SpliceError;
 pub use verify::VerifyError;

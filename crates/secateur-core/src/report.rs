@@ -3,10 +3,12 @@
 use serde::Serialize;
 
 use crate::dialect::{DialectId, ReadError};
-use crate::edit::{Action, Plan, SkipReason};
+use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
+use crate::mechanic::{Claim, MechanicSkip};
+use crate::rounds::Account;
 use crate::splice::SpliceError;
 use crate::verify::VerifyError;
-use crate::view::View;
+use crate::view::{PartId, Role, View};
 
 /// How a request ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +50,7 @@ pub struct Size {
 }
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// How it ended.
     pub verdict: Verdict,
@@ -66,8 +68,134 @@ pub struct Report {
     pub after: Size,
     /// How many turns were dropped.
     pub turns_removed: usize,
-    /// What was cut and what was left alone.
+    /// What the conversation cost so far, with and without, if it is pruned in rounds.
+    pub account: Option<Account>,
+    /// What M3 did; `None` unless it changed the body.
+    pub compress: Option<Compress>,
+    /// Who claimed the request, once it was read.
+    pub claim: Option<Claim>,
+    /// The mechanics that stayed out, with their reasons.
+    pub mechanics: Vec<MechanicSkip>,
+    /// Keys of the policy that are accepted and have no effect.
+    pub ignored_keys: Vec<&'static str>,
+    /// What was cut, where, by whom and why.
+    pub cuts: Vec<Cut>,
+    /// What was left alone, where, by whom and why.
+    pub left: Vec<Left>,
+    /// The same as edits and skips, for programs that hold the view.
+    #[serde(skip)]
     pub plan: Plan,
+}
+
+/// What M3 did to a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Compress {
+    /// Characters of the body as it came.
+    pub chars_before: usize,
+    /// Characters of the body as sent.
+    pub chars_after: usize,
+    /// Whether system texts were in reach.
+    pub compress_system: bool,
+    /// Whether user and assistant texts were in reach.
+    pub compress_user_turns: bool,
+}
+
+impl Compress {
+    /// Characters saved.
+    #[must_use]
+    pub fn chars_saved(&self) -> usize {
+        self.chars_before.saturating_sub(self.chars_after)
+    }
+
+    /// Share of the characters saved, in percent.
+    #[must_use]
+    pub fn pct_saved(&self) -> f64 {
+        // A body that M3 changed is not empty.
+        self.chars_saved() as f64 * 100.0 / self.chars_before.max(1) as f64
+    }
+}
+
+/// A place in the list of turns. All counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// Element of the list (`messages[3]`); `None` for the request or the system prompt.
+    pub message: Option<usize>,
+    /// Which part of its turn, where it is one part.
+    pub part: Option<usize>,
+}
+
+/// One edit as it is shown to people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Who spoke.
+    pub role: Option<Role>,
+    /// What was done.
+    pub action: &'static str,
+    /// By which strategy.
+    pub strategy: StrategyId,
+    /// Why.
+    pub why: Why,
+    /// Characters of text before.
+    pub chars_before: usize,
+    /// Characters of text afterwards.
+    pub chars_after: usize,
+}
+
+/// One skip as it is shown to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// By which strategy; `None` for the engine itself.
+    pub strategy: Option<StrategyId>,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+fn place(view: &View<'_>, target: Target) -> (Place, Option<Role>) {
+    let (turn, part) = match target {
+        Target::Request => (None, None),
+        Target::Turn(turn) => (Some(turn), None),
+        Target::Part(part) => (view.part(part).turn, Some(part)),
+    };
+    let of_turn = |part: PartId| {
+        let first = turn.and_then(|turn| view.parts_of(turn).next());
+        first.map(|first| part.index() - first.index())
+    };
+    let place = Place {
+        message: turn.and_then(|turn| view.item_index(turn)),
+        part: part.and_then(of_turn),
+    };
+    (place, turn.map(|turn| view.turn(turn).role))
+}
+
+impl Cut {
+    fn of(view: &View<'_>, edit: &Edit) -> Self {
+        let (place, role) = place(view, edit.target());
+        Self {
+            place,
+            role,
+            action: edit.action.name(),
+            strategy: edit.strategy,
+            why: edit.why,
+            chars_before: edit.chars_before,
+            chars_after: edit.chars_after,
+        }
+    }
+}
+
+impl Left {
+    fn of(view: &View<'_>, skip: &Skip) -> Self {
+        Self {
+            place: place(view, skip.target).0,
+            strategy: skip.strategy,
+            reason: skip.reason,
+        }
+    }
 }
 
 impl Report {
@@ -86,6 +214,13 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            account: None,
+            compress: None,
+            claim: None,
+            mechanics: Vec::new(),
+            ignored_keys: Vec::new(),
+            cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
+            left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
         }
     }
@@ -104,6 +239,13 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            account: None,
+            compress: None,
+            claim: None,
+            mechanics: Vec::new(),
+            ignored_keys: Vec::new(),
+            cuts: Vec::new(),
+            left: Vec::new(),
             plan: Plan::default(),
         }
     }
@@ -115,17 +257,5 @@ impl Report {
             .iter()
             .filter(|edit| matches!(edit.action, Action::DropTurn(_)));
         drops.count()
-    }
-
-    /// How often each reason for a skip occurs, most frequent first.
-    #[must_use]
-    pub fn skip_counts(&self) -> Vec<(SkipReason, usize)> {
-        let mut counts = std::collections::BTreeMap::new();
-        for skip in &self.plan.skips {
-            *counts.entry(skip.reason).or_insert(0) += 1;
-        }
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-        counts
     }
 }

@@ -4,20 +4,29 @@
 //! turn, so its plan depends on the visible turns alone.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::ops::Range;
 
 use crate::compose::Draft;
 use crate::edit::{Action, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
+use crate::json::DecodedChars;
+use crate::rounds::CachePrices;
+use crate::strategy::tool_class::ToolClass;
+use crate::timeline::{Timeline, Use};
+use crate::tool_facts::ToolFacts;
 use crate::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
 
 /// What is known of the model that will read the request, resolved once from policy and table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelFacts {
     /// Context window in tokens.
     pub window_tokens: usize,
     /// Thinking blocks are bound to everything before them.
     pub thinking_is_bound: bool,
+    /// What cached input costs.
+    pub cache: CachePrices,
 }
 
 /// What has become of a part so far.
@@ -38,9 +47,12 @@ pub enum PartState {
 pub struct Scene<'s, 'a> {
     pub(crate) view: &'s View<'a>,
     pub(crate) exchanges: &'s Exchanges,
+    pub(crate) timeline: &'s Timeline,
+    pub(crate) facts: &'s OnceCell<ToolFacts>,
     pub(crate) draft: &'s Draft,
     pub(crate) model: ModelFacts,
     pub(crate) visible: u32,
+    pub(crate) request: u32,
     pub(crate) ends: Ends,
 }
 
@@ -77,6 +89,13 @@ impl<'s, 'a> Scene<'s, 'a> {
         (0..self.visible)
             .map(TurnId)
             .filter(move |&turn| !draft.is_gone(turn))
+    }
+
+    /// The system texts outside the list of turns.
+    pub fn system_parts(&self) -> impl Iterator<Item = PartId> + use<'s, 'a> {
+        let view = self.view;
+        view.part_ids()
+            .filter(move |&part| view.part(part).turn.is_none())
     }
 
     /// Who speaks.
@@ -117,6 +136,44 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.text(part)
     }
 
+    /// The decoded characters of a part whose text is one literal, without making the text.
+    #[must_use]
+    pub fn decoded_chars(&self, part: PartId) -> Option<DecodedChars<'a>> {
+        match self.view.slots(part) {
+            [only] => Some(only.text.decoded_chars(self.view.body())),
+            _ => None,
+        }
+    }
+
+    /// Whether a part's text holds these words, which must be such that JSON does not escape them.
+    /// Decodes nothing.
+    #[must_use]
+    pub fn mentions(&self, part: PartId, words: &str) -> bool {
+        let mut slots = self.view.slots(part).iter();
+        slots.any(|slot| {
+            let raw = slot.text.raw(self.view.body());
+            memchr::memmem::find(raw.as_bytes(), words.as_bytes()).is_some()
+        })
+    }
+
+    /// Whether a part carries a signature or encrypted content.
+    #[must_use]
+    pub fn is_signed(&self, part: PartId) -> bool {
+        self.view.part(part).is_signed
+    }
+
+    /// The beginning of a part's text as it came in, up to about `max_bytes`.
+    #[must_use]
+    pub fn text_start(&self, part: PartId, max_bytes: usize) -> Cow<'a, str> {
+        self.view.text_start(part, max_bytes)
+    }
+
+    /// Characters of a part's text as it came in.
+    #[must_use]
+    pub fn chars_before(&self, part: PartId) -> usize {
+        self.view.chars(part)
+    }
+
     /// The turn of a part; `None` for system texts outside the list of turns.
     #[must_use]
     pub fn turn_of(&self, part: PartId) -> Option<TurnId> {
@@ -141,6 +198,61 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view
             .name(part)
             .or_else(|| self.view.name(self.exchanges.call_of(part)?))
+    }
+
+    /// What kind of tool a call or result is of; `None` if that is not known.
+    #[must_use]
+    pub fn tool_class(&self, part: PartId) -> Option<ToolClass> {
+        self.tool_facts().class(part)
+    }
+
+    /// What calls and results are about.
+    #[must_use]
+    pub fn tool_facts(&self) -> &'s ToolFacts {
+        self.facts
+            .get_or_init(|| ToolFacts::of(self.view, self.exchanges, self.timeline))
+    }
+
+    /// The number of the present request, from 0.
+    #[must_use]
+    pub fn request(&self) -> u32 {
+        self.request
+    }
+
+    /// How many messages of a user there are.
+    #[must_use]
+    pub fn user_turns(&self) -> u32 {
+        self.timeline.user_turns(self.visible)
+    }
+
+    /// When a part came, or when a note last pointed to it.
+    #[must_use]
+    pub fn last_use(&self, part: PartId) -> Use {
+        let first = self
+            .view
+            .part(part)
+            .turn
+            .map(|turn| self.timeline.first_use(turn));
+        let first = first.unwrap_or(Use {
+            request: 0,
+            user_turns: 0,
+        });
+        self.draft.last_use(part).unwrap_or(first)
+    }
+
+    /// Whether an untouched result may be shortened at all.
+    pub(crate) fn may_shorten(&self, result: PartId) -> bool {
+        let part = self.view.part(result);
+        let is_text = !part.has_media && !part.is_signed;
+        is_text
+            && self.exchanges.call_of(result).is_some()
+            && self.state(result) == PartState::Whole
+    }
+
+    /// The top-level string arguments of a call that have one of these names.
+    #[must_use]
+    pub fn string_args(&self, call: PartId, keys: &[&str]) -> Vec<String> {
+        self.view.string_args(call, keys)
     }
 
     /// The call that a result answers.
@@ -168,10 +280,42 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.arg(call, key)
     }
 
+    /// The top-level string argument of a call under the first of these keys that is there.
+    #[must_use]
+    pub fn first_arg(&self, call: PartId, keys: &[String]) -> Option<String> {
+        self.view.first_arg(call, keys)
+    }
+
     /// Characters of a call's arguments as sent.
     #[must_use]
     pub fn args_chars(&self, call: PartId) -> usize {
         self.view.args_chars(call)
+    }
+
+    /// Characters of a call's arguments as a compact JSON writer spells them.
+    #[must_use]
+    pub fn compact_args_chars(&self, call: PartId) -> usize {
+        self.view.compact_args_chars(call)
+    }
+
+    /// How many text blocks a part came in with. Between two of them its text has a newline.
+    #[must_use]
+    pub fn text_blocks(&self, part: PartId) -> usize {
+        self.view.text_blocks(part)
+    }
+
+    /// Bytes of a turn as sent.
+    #[must_use]
+    pub fn turn_bytes(&self, turn: TurnId) -> usize {
+        self.view.turn_span(turn).len()
+    }
+
+    /// Bytes that a new user turn with this text takes.
+    #[must_use]
+    pub fn user_turn_bytes(&self, text: &str) -> usize {
+        let mut escaped = String::with_capacity(text.len());
+        crate::json::escape_into(text, &mut escaped);
+        self.view.dialect().dialect().user_turn(&escaped).len() + ",".len()
     }
 
     /// Whether the turn carries a call or a result.
@@ -204,11 +348,41 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.exchanges.unit(turn)
     }
 
+    /// A selection of turns (index: turn) with none selected.
+    #[must_use]
+    pub fn no_turns(&self) -> Vec<bool> {
+        vec![false; self.view.turns().len()]
+    }
+
     /// Which of the wanted drops the guards would let through. Index: turn.
     #[must_use]
     pub fn settle_drops(&self, wanted: Vec<bool>) -> Vec<bool> {
         let mut ignored = Plan::default();
-        guard::settle_drops(self, wanted, None, &mut ignored)
+        guard::settle_drops(self, wanted, false, None, &mut ignored)
+    }
+
+    /// The same, where a new user turn stands in the place of the first dropped ones.
+    #[must_use]
+    pub fn settle_told_drops(&self, wanted: Vec<bool>) -> Vec<bool> {
+        let mut ignored = Plan::default();
+        guard::settle_drops(self, wanted, true, None, &mut ignored)
+    }
+
+    /// Why the guards would keep a turn whatever else is dropped, or `None`.
+    #[must_use]
+    pub fn why_stays(&self, turn: TurnId) -> Option<SkipReason> {
+        guard::why_turn_stays(self, turn)
+    }
+
+    /// Whether the guards would let an edit of a part through.
+    #[must_use]
+    pub fn allows(&self, edit: &Edit) -> bool {
+        match edit.target() {
+            Target::Part(part) => {
+                guard::veto_part(self, edit, part, guard::Reach::default()).is_ok()
+            }
+            Target::Turn(_) | Target::Request => false,
+        }
     }
 
     /// An edit that drops a turn.
@@ -248,6 +422,60 @@ impl<'s, 'a> Scene<'s, 'a> {
             why,
             chars_before: self.view.chars(part),
             chars_after,
+        }
+    }
+
+    /// An edit that takes these ranges, sorted and made of one-byte characters, out of a part's
+    /// text, which has so many bytes. Decodes nothing.
+    #[must_use]
+    pub fn take_out(
+        &self,
+        part: PartId,
+        text_len: usize,
+        removed: &[Range<usize>],
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
+        let chars_before = self.view.chars(part);
+        let mut pieces = Vec::with_capacity(removed.len() + 1);
+        let (mut at, mut removed_chars) = (0, 0);
+        for range in removed {
+            pieces.push(Piece::Keep(at..range.start));
+            at = range.end;
+            removed_chars += range.len();
+        }
+        pieces.push(Piece::Keep(at..text_len));
+        pieces.retain(|piece| !matches!(piece, Piece::Keep(kept) if kept.is_empty()));
+        Edit {
+            action: Action::Rewrite(part, pieces),
+            strategy,
+            why,
+            chars_before,
+            chars_after: chars_before.saturating_sub(removed_chars),
+        }
+    }
+
+    /// An edit that removes a part whole.
+    #[must_use]
+    pub fn drop_part(&self, part: PartId, strategy: StrategyId, why: Why) -> Edit {
+        Edit {
+            action: Action::DropPart(part),
+            strategy,
+            why,
+            chars_before: self.view.value_chars(part),
+            chars_after: 0,
+        }
+    }
+
+    /// An edit that replaces a call's arguments by this JSON text.
+    #[must_use]
+    pub fn replace_args(&self, call: PartId, with: String, strategy: StrategyId, why: Why) -> Edit {
+        Edit {
+            chars_before: self.args_chars(call),
+            chars_after: with.chars().count(),
+            action: Action::ReplaceInput(call, with),
+            strategy,
+            why,
         }
     }
 

@@ -9,7 +9,7 @@ use secateur_core::{Request, prune};
 
 fn conversation(dialect: DialectId, turns: usize) -> String {
     let turn = |at: usize| {
-        let (role, text) = if at % 2 == 0 {
+        let (role, text) = if at.is_multiple_of(2) {
             ("user", "question")
         } else {
             ("assistant", "answer")

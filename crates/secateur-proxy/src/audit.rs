@@ -6,37 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use secateur_core::dialect::DialectId;
+pub use secateur_core::mechanic::Mechanic;
 use secateur_core::models;
 use secateur_core::report::Report;
 
 use crate::config::Provider;
 use crate::usage::Usage;
-
-/// A mechanic by its short name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mechanic {
-    /// Auto-route.
-    M1,
-    /// Compress.
-    M3,
-    /// Context pruning.
-    M7,
-    /// Structured output.
-    M8,
-}
-
-impl Mechanic {
-    /// Its name in stacks, logs and metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::M1 => "m1",
-            Self::M3 => "m3",
-            Self::M7 => "m7",
-            Self::M8 => "m8",
-        }
-    }
-}
 
 /// What one link of the chain decided.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -177,6 +177,24 @@ mod tests {
     }
 
     #[test]
+    fn decodes_brotli() {
+        // 20 × "hello ", as another implementation packs it.
+        let packed = [
+            27, 119, 0, 248, 141, 148, 110, 222, 68, 85, 134, 150, 108, 32, 111, 17, 91, 28, 128,
+            197, 1,
+        ];
+        let text = b"hello ".repeat(20);
+        assert_eq!(decode(Encoding::Brotli, &packed, 1000).unwrap(), text);
+        assert_eq!(
+            decode(Encoding::Brotli, &packed, 100),
+            Err(DecodeError::TooLarge)
+        );
+        let mut side = SideDecoder::new(Encoding::Brotli, Vec::new()).unwrap();
+        assert!(packed.chunks(2).all(|chunk| side.feed(chunk)));
+        assert_eq!(side.sink().as_slice(), text);
+    }
+
+    #[test]
     fn a_response_is_decoded_however_it_is_cut() {
         let body = gzip(b"some text that is read on the side");
         for size in [1, 3, 1000] {

@@ -11,14 +11,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use secateur_core::dialect::DialectId;
 use secateur_core::edit::{SkipReason, Target};
+use secateur_core::mechanic::MechanicSet;
 use secateur_core::policy::Policy;
-use secateur_core::report::{Report, Verdict};
-use secateur_core::{Outcome, Request, prune};
+use secateur_core::report::Report;
+use secateur_core::{Candidates, Outcome, Request, prune};
 use tokio::sync::Semaphore;
 
 use crate::audit::{FailOpen, Mechanic, Step};
 use crate::config::Workload;
-use crate::mechanic::{RouteDecision, route_in_body, wants_format};
+use crate::mechanic::{RouteDecision, route_in_body};
 
 /// The call into the engine, as a value so that tests can make it panic or stall.
 pub trait Engine: Send + Sync + std::fmt::Debug {
@@ -94,25 +95,80 @@ pub(crate) fn reason_name(reason: SkipReason) -> String {
     }
 }
 
-/// Whether one of the engine's mechanics claims the request: it is opted in and eligible, whatever
-/// came of it.
-fn claims(report: &Report) -> bool {
-    let stayed_out = report.plan.skips.iter().any(|skip| {
-        skip.strategy.is_none()
-            && skip.target == Target::Request
-            && matches!(
-                skip.reason,
-                SkipReason::NotOptedIn | SkipReason::NotEligible
-            )
-    });
-    let is_unread = report.dialect.is_none();
-    !stayed_out && !is_unread
+/// What the mechanics of the proxy would do to a request, known before anything is done.
+struct Offers {
+    /// The body with M8's schema asked for, where the caller sets no format.
+    schema: Option<Vec<u8>>,
+    /// What M1's rule says.
+    route: Option<RouteDecision>,
 }
 
-/// Why M7 did nothing.
-fn m7_reason(report: &Report) -> Cow<'static, str> {
-    if let Verdict::FailedOpen(_) = report.verdict {
+impl Offers {
+    fn of(job: &Job) -> Self {
+        let schema = job.workload.schema.as_ref();
+        let routes = job.workload.routes.as_ref();
+        Self {
+            schema: schema.and_then(|schema| schema.ask(&job.body, job.dialect)),
+            route: routes
+                .map(|routes| routes.decide(&job.body, job.dialect, job.path_model.as_deref())),
+        }
+    }
+
+    fn candidates(&self, workload: &Workload) -> Candidates {
+        let is_routed = matches!(self.route, Some(RouteDecision::To(_)));
+        Candidates {
+            opted_in: MechanicSet::EMPTY
+                .with(Mechanic::M1, workload.routes.is_some())
+                .with(Mechanic::M8, workload.schema.is_some()),
+            eligible: MechanicSet::EMPTY
+                .with(Mechanic::M1, is_routed)
+                .with(Mechanic::M8, self.schema.is_some()),
+        }
+    }
+}
+
+/// Runs the chain over one body, on the thread of the caller. Who may do what is settled by the
+/// engine's claim, for the mechanics of both crates.
+pub(crate) fn run(job: &Job) -> Decision {
+    let offers = Offers::of(job);
+    let request = Request {
+        dialect: Some(job.dialect),
+        model: job.path_model.as_deref(),
+        others: offers.candidates(&job.workload),
+        ..Request::default()
+    };
+    let off = Policy::default();
+    let policy = job.workload.policy.as_deref().unwrap_or(&off);
+    let outcome = job.engine.prune(&job.body, &request, policy);
+    let mut decision = Decision {
+        body: match outcome.body {
+            Cow::Owned(body) => Some(Bytes::from(body)),
+            Cow::Borrowed(_) => None,
+        },
+        failed_open: outcome.error.map(|_| FailOpen::Engine),
+        ..Decision::default()
+    };
+    let report = outcome.report;
+    for mechanic in [Mechanic::M7, Mechanic::M3] {
+        if decision.body.is_some() && report.stack.contains(&mechanic.name()) {
+            decision.fired(mechanic);
+        } else {
+            decision.skip(mechanic, why_not(&report, mechanic));
+        }
+    }
+    schema_step(&offers, &report, &mut decision);
+    route_step(job, &offers, &report, &mut decision);
+    decision.report = Some(Arc::new(report));
+    decision
+}
+
+/// Why a mechanic stayed out, or claimed the request and found nothing to do.
+fn why_not(report: &Report, mechanic: Mechanic) -> Cow<'static, str> {
+    let Some(claim) = &report.claim else {
         return "failed-open".into();
+    };
+    if let Some(reason) = claim.why_not(mechanic) {
+        return reason_name(reason).into();
     }
     let whole = report
         .plan
@@ -124,98 +180,40 @@ fn m7_reason(report: &Report) -> Cow<'static, str> {
     })
 }
 
-/// Runs the chain over one body, on the thread of the caller.
-pub(crate) fn run(job: &Job) -> Decision {
-    let mut decision = Decision::default();
-    let is_claimed = prune_step(job, &mut decision);
-    let m8_candidate = schema_step(job, is_claimed, &mut decision);
-    route_step(job, is_claimed || m8_candidate, &mut decision);
-    decision
-}
-
-/// M7 and M3. True when one of them claims the request.
-fn prune_step(job: &Job, decision: &mut Decision) -> bool {
-    let Some(policy) = &job.workload.policy else {
-        decision.skip(Mechanic::M7, "not-opted-in");
-        return false;
-    };
-    let request = Request {
-        dialect: Some(job.dialect),
-        model: job.path_model.as_deref(),
-        ..Request::default()
-    };
-    let Outcome {
-        body,
-        report,
-        error,
-        ..
-    } = job.engine.prune(&job.body, &request, policy);
-    if error.is_some() {
-        decision.failed_open = Some(FailOpen::Engine);
-    }
-    let pruned = match body {
-        Cow::Owned(body) => Some(Bytes::from(body)),
-        Cow::Borrowed(_) => None,
-    };
-    let is_claimed = pruned.is_some() || claims(&report);
-    for mechanic in [Mechanic::M7, Mechanic::M3] {
-        let fired = pruned.is_some() && report.stack.contains(&mechanic.name());
-        match mechanic {
-            _ if fired => decision.fired(mechanic),
-            Mechanic::M7 => decision.skip(mechanic, m7_reason(&report)),
-            _ => {}
+/// M8, where it won.
+fn schema_step(offers: &Offers, report: &Report, decision: &mut Decision) {
+    let is_winner = report
+        .claim
+        .as_ref()
+        .is_some_and(|claim| claim.winner == Some(Mechanic::M8));
+    match &offers.schema {
+        Some(body) if is_winner => {
+            decision.body = Some(Bytes::copy_from_slice(body));
+            decision.fired(Mechanic::M8);
         }
+        _ => decision.skip(Mechanic::M8, why_not(report, Mechanic::M8)),
     }
-    decision.body = pruned;
-    decision.report = Some(Arc::new(report));
-    is_claimed
 }
 
-/// M8. True when it could claim the request.
-fn schema_step(job: &Job, is_claimed: bool, decision: &mut Decision) -> bool {
-    let Some(schema) = &job.workload.schema else {
-        decision.skip(Mechanic::M8, "not-opted-in");
-        return false;
+/// M1, where no candidate would change the content, also none that did nothing in the end.
+fn route_step(job: &Job, offers: &Offers, report: &Report, decision: &mut Decision) {
+    let may_run = report
+        .claim
+        .as_ref()
+        .is_some_and(|claim| claim.why_not(Mechanic::M1).is_none());
+    let model = match &offers.route {
+        Some(RouteDecision::To(model)) if may_run => model,
+        Some(RouteDecision::Stays(reason)) => return decision.skip(Mechanic::M1, *reason),
+        _ => return decision.skip(Mechanic::M1, why_not(report, Mechanic::M1)),
     };
-    if !wants_format(&job.body, job.dialect, schema) {
-        decision.skip(Mechanic::M8, "not-eligible");
-        return false;
-    }
-    if is_claimed {
-        decision.skip(Mechanic::M8, "lost-to-priority");
-        return true;
-    }
-    if let Some(body) = schema.ask(&job.body, job.dialect) {
+    if job.path_model.is_none() {
+        let Some(body) = route_in_body(&job.body, model) else {
+            return decision.skip(Mechanic::M1, "no-model");
+        };
         decision.body = Some(Bytes::from(body));
-        decision.fired(Mechanic::M8);
     }
-    true
-}
-
-/// M1. Any mutating candidate forces it off, also one that did nothing in the end.
-fn route_step(job: &Job, has_candidate: bool, decision: &mut Decision) {
-    let Some(routes) = &job.workload.routes else {
-        decision.skip(Mechanic::M1, "not-opted-in");
-        return;
-    };
-    if has_candidate {
-        decision.skip(Mechanic::M1, "mutating-candidate");
-        return;
-    }
-    match routes.decide(&job.body, job.dialect, job.path_model.as_deref()) {
-        RouteDecision::Stays(reason) => decision.skip(Mechanic::M1, reason),
-        RouteDecision::To(model) => {
-            if job.path_model.is_none() {
-                let Some(body) = route_in_body(&job.body, &model) else {
-                    decision.skip(Mechanic::M1, "no-model");
-                    return;
-                };
-                decision.body = Some(Bytes::from(body));
-            }
-            decision.routed_to = Some(model);
-            decision.fired(Mechanic::M1);
-        }
-    }
+    decision.routed_to = Some(model.clone());
+    decision.fired(Mechanic::M1);
 }
 
 /// Runs the chain within the workload's budget. `slots` bounds how many chains run at a time; a

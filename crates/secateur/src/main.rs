@@ -1,1 +1,68 @@
-fn main() {}
+//! The command-line tool: arguments and wiring only.
+//!
+//! Exit codes: 0 fine, 1 bad input, 2 bad usage.
+
+mod args;
+mod check;
+mod input;
+mod lists;
+mod plan;
+mod policies;
+mod prune;
+mod replay;
+mod table;
+mod tokens;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Prune(args) => prune::run(&args),
+        Command::Plan(args) => plan::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Dialects { json } => lists::dialects(json),
+        Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),
+        Command::Presets { name, json } => lists::presets(name.as_deref(), json),
+        Command::Policy(command) => policies::run(&command),
+        Command::Completions { shell } => lists::completions(shell),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                anstream::eprintln!("{}: {}", table::red("secateur"), failure.message);
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// Exit code 1: the input is at fault.
+    pub(crate) fn bad_input(message: impl Into<String>) -> Self {
+        Self {
+            code: 1,
+            message: message.into(),
+        }
+    }
+
+    /// Exit code 2: the command line, or a file that it names, is at fault.
+    pub(crate) fn bad_usage(message: impl Into<String>) -> Self {
+        Self {
+            code: 2,
+            message: message.into(),
+        }
+    }
+}

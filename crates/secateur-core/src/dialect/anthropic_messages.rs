@@ -1,8 +1,8 @@
 //! `anthropic-messages`: top-level `system`, content as a string or typed blocks.
 
 use super::read::{
-    expect_array, expect_object, look_ahead, once, opaque, result_content, shape, string_part,
-    text_part,
+    expect_array, expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape,
+    string_part, text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
 use crate::json::{Cursor, Kind};
@@ -19,8 +19,11 @@ static FACTS: Facts = Facts {
         results_follow_their_call: true,
         results_come_first: true,
         calls_follow_user: false,
+        calling_turns_merge: true,
+        calls_end_their_turn: true,
         text_is_not_empty: true,
         reasoning_has_follower: false,
+        signed_thinking_goes_with_its_turn: false,
     },
 };
 
@@ -112,7 +115,7 @@ fn block<'a>(
         Some("text") => text_part(builder, cursor, "text", home),
         Some("tool_use") => tool_use(builder, cursor, home),
         Some("tool_result") => tool_result(builder, cursor, home),
-        Some("thinking" | "redacted_thinking") => thinking(builder, cursor, home),
+        Some("thinking" | "redacted_thinking") => reasoning_part(builder, cursor, home, true),
         Some("image" | "document" | "container_upload" | "search_result") => {
             opaque(builder, cursor, PartKind::Media, home)
         }
@@ -121,19 +124,6 @@ fn block<'a>(
         }
         _ => opaque(builder, cursor, PartKind::Opaque, home),
     }
-}
-
-fn thinking<'a>(
-    builder: &mut Builder<'a>,
-    cursor: &mut Cursor<'a>,
-    home: Home,
-) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Thinking, home);
-    part.value = cursor.skip()?;
-    part.is_signed = true;
-    builder.part(part, slots)?;
-    Ok(())
 }
 
 fn tool_use<'a>(

@@ -41,8 +41,8 @@ const CHAT_KEYS: [&str; 18] = [
     "web_search_options",
 ];
 
-/// Members that only Anthropic's messages have.
-const ANTHROPIC_KEYS: [&str; 9] = [
+/// Members that only Anthropic's messages have. Not `thinking`: some chat servers have it too.
+const ANTHROPIC_KEYS: [&str; 8] = [
     "anthropic_version",
     "cache_control",
     "container",
@@ -51,7 +51,6 @@ const ANTHROPIC_KEYS: [&str; 9] = [
     "output_config",
     "stop_sequences",
     "system",
-    "thinking",
 ];
 
 /// The dialect of `body`.
@@ -105,7 +104,7 @@ impl Evidence {
                     .unwrap_or_default();
                 if model.starts_with("claude") {
                     Some(AnthropicMessages)
-                } else if is_openai_model(&model) {
+                } else if is_chat_model(&model) {
                     Some(OpenaiChat)
                 } else {
                     return Err(ReadError::Ambiguous(OpenaiChat, AnthropicMessages));
@@ -129,9 +128,21 @@ impl Evidence {
     }
 }
 
-fn is_openai_model(model: &str) -> bool {
+fn is_anthropic_block(kind: &str) -> bool {
+    matches!(
+        kind,
+        "image" | "document" | "redacted_thinking" | "search_result" | "container_upload"
+    ) || kind.ends_with("tool_use")
+        || kind.ends_with("tool_result")
+}
+
+/// Names of OpenAI's own, and routed names (`deepseek-ai/…`) that are not Claude's: servers that
+/// route by such names speak chat.
+fn is_chat_model(model: &str) -> bool {
     let rest = model.strip_prefix('o').unwrap_or_default();
-    model.starts_with("gpt-")
+    let is_routed = model.contains('/') && !model.contains("claude");
+    is_routed
+        || model.starts_with("gpt-")
         || model.starts_with("chatgpt-")
         || rest.starts_with(|digit: char| digit.is_ascii_digit())
 }
@@ -163,11 +174,17 @@ fn message(cursor: &mut Cursor<'_>, seen: &mut Evidence) -> Result<(), ReadError
                         _ => None,
                     };
                     match kind.as_deref() {
-                        Some("image_url" | "input_audio" | "file" | "refusal") => {
-                            seen.chat_marks += 1;
+                        Some(
+                            "image_url" | "input_audio" | "file" | "refusal" | "video_url"
+                            | "audio_url",
+                        ) => seen.chat_marks += 1,
+                        // Some chat servers have thinking blocks too, without signature.
+                        Some("thinking") => {
+                            let is_signed = look_ahead(cursor, "signature").is_some();
+                            seen.anthropic_marks += usize::from(is_signed);
                         }
-                        Some("text") | None => {}
-                        Some(_) => seen.anthropic_marks += 1,
+                        Some(kind) if is_anthropic_block(kind) => seen.anthropic_marks += 1,
+                        _ => {}
                     }
                     cursor.skip()?;
                     Ok::<_, ReadError>(())
@@ -202,10 +219,13 @@ mod tests {
     use super::*;
     use DialectId::*;
 
-    fn check(body: &str, expected: Result<DialectId, ReadError>) {
+    type Expected = Result<DialectId, (DialectId, DialectId)>;
+
+    fn check(body: &str, expected: Expected) {
+        let found = detect(body.as_bytes(), &Limits::default());
         assert_eq!(
-            detect(body.as_bytes(), &Limits::default()),
-            expected,
+            found,
+            expected.map_err(|(one, other)| ReadError::Ambiguous(one, other)),
             "{body}"
         );
     }
@@ -246,18 +266,31 @@ mod tests {
     }
 
     #[test]
-    fn says_so_when_it_cannot_tell() {
-        let unclear = Err(ReadError::Ambiguous(OpenaiChat, AnthropicMessages));
+    fn chat_servers_with_members_of_their_own_are_still_chat() {
+        for body in [
+            r#"{"model":"glm-5","messages":[],"thinking":{"type":"enabled"}}"#,
+            r#"{"messages":[{"role":"user","content":[{"type":"video_url"}]}]}"#,
+            r#"{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":[]}]}]}"#,
+            r#"{"model":"deepseek-ai/R1","messages":[],"max_tokens":9}"#,
+        ] {
+            check(body, Ok(OpenaiChat));
+        }
         check(
-            r#"{"model":"llama","messages":[],"max_tokens":1}"#,
-            unclear.clone(),
+            r#"{"messages":[{"content":[{"type":"thinking","signature":"s"}]}]}"#,
+            Ok(AnthropicMessages),
         );
+    }
+
+    #[test]
+    fn says_so_when_it_cannot_tell() {
+        let unclear = Err((OpenaiChat, AnthropicMessages));
+        check(r#"{"model":"llama","messages":[],"max_tokens":1}"#, unclear);
         check(r#"{"messages":[],"system":"s","n":1}"#, unclear);
         check(
             r#"{"messages":[],"contents":[]}"#,
-            Err(ReadError::Ambiguous(OpenaiChat, GeminiGenerateContent)),
+            Err((OpenaiChat, GeminiGenerateContent)),
         );
-        check("{}", Err(ReadError::Unknown));
+        assert_eq!(detect(b"{}", &Limits::default()), Err(ReadError::Unknown));
         assert!(matches!(
             detect(b"[]", &Limits::default()),
             Err(ReadError::Shape { at: 0, .. })

@@ -19,8 +19,11 @@ static FACTS: Facts = Facts {
         results_follow_their_call: true,
         results_come_first: false,
         calls_follow_user: true,
+        calling_turns_merge: true,
+        calls_end_their_turn: false,
         text_is_not_empty: false,
         reasoning_has_follower: false,
+        signed_thinking_goes_with_its_turn: true,
     },
 };
 

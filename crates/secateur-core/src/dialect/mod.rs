@@ -98,10 +98,16 @@ pub struct Rules {
     pub results_come_first: bool,
     /// A turn with calls must directly follow a user turn or results.
     pub calls_follow_user: bool,
+    /// Turns with calls that follow each other count as one turn.
+    pub calling_turns_merge: bool,
+    /// In a turn that calls, no text may stand behind a call.
+    pub calls_end_their_turn: bool,
     /// Text blocks and contents must not be empty.
     pub text_is_not_empty: bool,
     /// A reasoning item needs the item that was produced with it right behind it.
     pub reasoning_has_follower: bool,
+    /// Signed thinking may not be removed while the call or text that it produced stays.
+    pub signed_thinking_goes_with_its_turn: bool,
 }
 
 /// One wire format.

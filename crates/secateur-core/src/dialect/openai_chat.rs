@@ -1,8 +1,8 @@
 //! `openai-chat`: `messages` with `tool_calls` and role `tool`, and the legacy `function_call`.
 
 use super::read::{
-    duplicate, expect_array, expect_object, look_ahead, once, opaque, result_content, string_part,
-    text_part,
+    duplicate, expect_array, expect_object, look_ahead, once, opaque, reasoning_part,
+    result_content, string_part, text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
 use crate::json::{Cursor, JsonStr, Kind};
@@ -19,8 +19,11 @@ static FACTS: Facts = Facts {
         results_follow_their_call: true,
         results_come_first: false,
         calls_follow_user: false,
+        calling_turns_merge: false,
+        calls_end_their_turn: false,
         text_is_not_empty: false,
         reasoning_has_follower: false,
+        signed_thinking_goes_with_its_turn: false,
     },
 };
 
@@ -96,7 +99,7 @@ fn message<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(),
             "name" => once(&mut name, cursor.string_or_skip()?, key)?,
             // Reasoning that a server hands back in its own member. Some servers demand it again.
             "reasoning_content" | "reasoning" | "reasoning_details" => {
-                opaque(builder, cursor, PartKind::Thinking, Home::Fixed)?;
+                reasoning_part(builder, cursor, Home::Fixed, false)?;
             }
             _ => drop(cursor.skip()?),
         }
@@ -141,9 +144,7 @@ fn message_content<'a>(
                     Some("image_url" | "input_audio" | "file" | "video_url" | "audio_url") => {
                         opaque(builder, cursor, PartKind::Media, home)
                     }
-                    Some("thinking" | "reasoning") => {
-                        opaque(builder, cursor, PartKind::Thinking, home)
-                    }
+                    Some("thinking" | "reasoning") => reasoning_part(builder, cursor, home, false),
                     _ => opaque(builder, cursor, PartKind::Opaque, home),
                 }
             })?;

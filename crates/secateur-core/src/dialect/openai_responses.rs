@@ -4,7 +4,8 @@
 //! dialects; each output of a tool is a turn of its own, as in chat.
 
 use super::read::{
-    expect_object, look_ahead, once, opaque, result_content, shape, string_part, text_part,
+    expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape, string_part,
+    text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
 use crate::json::{Cursor, Kind, Span};
@@ -21,8 +22,11 @@ static FACTS: Facts = Facts {
         results_follow_their_call: false,
         results_come_first: false,
         calls_follow_user: false,
+        calling_turns_merge: false,
+        calls_end_their_turn: false,
         text_is_not_empty: false,
         reasoning_has_follower: true,
+        signed_thinking_goes_with_its_turn: true,
     },
 };
 
@@ -72,6 +76,7 @@ impl Dialect for OpenaiResponses {
 }
 
 fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {
+    let body = cursor.body();
     match cursor.peek()? {
         Kind::String => {
             let parts_from = builder.parts_so_far();
@@ -79,7 +84,28 @@ fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), R
             builder.lone_turn(Role::User, parts_from);
         }
         Kind::Array => {
-            let list = builder.items(cursor, item)?;
+            // Reasoning that the provider knows by id wants the very item that it came with.
+            let mut known_reasoning = None;
+            let list = builder.items(cursor, |builder, cursor, home| {
+                cursor.peek()?;
+                let start = cursor.at();
+                let has = |key| look_ahead(cursor, key).is_some();
+                if let Some(at) = known_reasoning.take()
+                    && !has("id")
+                    && !has("call_id")
+                    && look_ahead(cursor, "role").is_some_and(|role| role.is(body, "assistant"))
+                {
+                    builder.bare_reasoning(at);
+                }
+                let kind = look_ahead(cursor, "type");
+                if kind.is_some_and(|kind| kind.is(body, "reasoning"))
+                    && has("id")
+                    && has("encrypted_content")
+                {
+                    known_reasoning = Some(start);
+                }
+                item(builder, cursor, home)
+            })?;
             builder.set_list(list);
         }
         _ => {
@@ -104,7 +130,7 @@ fn item<'a>(
     match kind.as_deref() {
         None | Some("message") => return message(builder, cursor),
         Some("reasoning") => {
-            reasoning(builder, cursor, home)?;
+            reasoning_part(builder, cursor, home, true)?;
             builder.assistant_item(parts_from);
         }
         // Other instructions that stand among the items (tools added on the way, and the like).
@@ -201,20 +227,8 @@ fn message_content<'a>(
     }
 }
 
-fn reasoning<'a>(
-    builder: &mut Builder<'a>,
-    cursor: &mut Cursor<'a>,
-    home: Home,
-) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Thinking, home);
-    part.value = cursor.skip()?;
-    part.is_signed = true;
-    builder.part(part, slots)?;
-    Ok(())
-}
-
-/// A call of the client's (it has a `call_id`) or of a tool that the provider ran itself.
+/// A call of the client's (it has a `call_id`) or of a tool that the provider ran itself (none, or
+/// its `execution` says so).
 fn call<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
@@ -224,10 +238,14 @@ fn call<'a>(
     let slots = builder.slots_so_far();
     let mut part = Part::new(PartKind::ServerTool, home);
     let start = cursor.at();
-    let mut args = None;
+    let (mut args, mut is_provider_run) = (None, false);
     cursor.object(|cursor, key| {
         match key.decode(body).as_ref() {
             "call_id" => part.id = cursor.string_or_skip()?,
+            "execution" => {
+                let execution = cursor.string_or_skip()?;
+                is_provider_run = execution.is_some_and(|word| word.is(body, "server"));
+            }
             "name" => part.name = cursor.string_or_skip()?,
             "arguments" | "input" | "action" | "operation" => {
                 once(&mut args, (), key)?;
@@ -245,7 +263,7 @@ fn call<'a>(
         }
         Ok::<_, ReadError>(())
     })?;
-    if part.id.is_some() {
+    if part.id.is_some() && !is_provider_run {
         part.kind = PartKind::Call;
     } else {
         part.value = Span::new(start, cursor.at());
@@ -263,10 +281,14 @@ fn output<'a>(
     let body = cursor.body();
     let slots = builder.slots_so_far();
     let mut part = Part::new(PartKind::ServerTool, home);
-    let mut seen_output = None;
+    let (mut seen_output, mut is_provider_run) = (None, false);
     cursor.object(|cursor, key| {
         match key.decode(body).as_ref() {
             "call_id" => part.id = cursor.string_or_skip()?,
+            "execution" => {
+                let execution = cursor.string_or_skip()?;
+                is_provider_run = execution.is_some_and(|word| word.is(body, "server"));
+            }
             "output" => {
                 once(&mut seen_output, (), key)?;
                 result_content(builder, cursor, &mut part, |kind| kind == "input_text")?;
@@ -275,7 +297,7 @@ fn output<'a>(
         }
         Ok::<_, ReadError>(())
     })?;
-    if part.id.is_some() {
+    if part.id.is_some() && !is_provider_run {
         part.kind = PartKind::Result;
         // An output in members of another name (`tools`, …) is not ours to cut.
         part.has_media |= seen_output.is_none();

@@ -30,7 +30,7 @@ pub(super) fn shape(what: &'static str, cursor: &Cursor<'_>) -> ReadError {
 pub(super) fn expect_object(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(), ReadError> {
     match cursor.peek()? {
         Kind::Object => Ok(()),
-        _ => Err(shape(what, cursor)),
+        _ => Err(misplaced(what, cursor)?),
     }
 }
 
@@ -38,8 +38,14 @@ pub(super) fn expect_object(cursor: &mut Cursor<'_>, what: &'static str) -> Resu
 pub(super) fn expect_array(cursor: &mut Cursor<'_>, what: &'static str) -> Result<(), ReadError> {
     match cursor.peek()? {
         Kind::Array => Ok(()),
-        _ => Err(shape(what, cursor)),
+        _ => Err(misplaced(what, cursor)?),
     }
+}
+
+/// A value of the wrong kind. What is no JSON at all (`not json`) gets that said instead.
+fn misplaced(what: &'static str, cursor: &Cursor<'_>) -> Result<ReadError, JsonError> {
+    cursor.fork().skip()?;
+    Ok(shape(what, cursor))
 }
 
 /// A string member of the object that the cursor stands on, without moving the cursor.
@@ -76,6 +82,46 @@ pub(super) fn opaque<'a>(
     let mut part = Part::new(kind, home);
     part.value = cursor.skip()?;
     builder.part(part, slots)?;
+    Ok(())
+}
+
+/// A part with the model's reasoning: the strings under `text`, `summary`, `thinking` or `content`,
+/// at whatever depth, are its text, so that it can be counted. Never to be altered.
+pub(super) fn reasoning_part<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+    is_signed: bool,
+) -> Result<(), ReadError> {
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Thinking, home);
+    let start = cursor.at();
+    reasoning_texts(builder, cursor, true)?;
+    part.value = Span::new(start, cursor.at());
+    part.is_signed = is_signed;
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+fn reasoning_texts<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    is_text: bool,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    match cursor.peek()? {
+        Kind::String if is_text => {
+            let text = cursor.string()?;
+            builder.slot(text, Home::Fixed, false);
+        }
+        Kind::Array => drop(cursor.array(|cursor, _| reasoning_texts(builder, cursor, is_text))?),
+        Kind::Object => drop(cursor.object(|cursor, key| {
+            let key = key.decode(body);
+            let is_text = matches!(key.as_ref(), "text" | "summary" | "thinking" | "content");
+            reasoning_texts(builder, cursor, is_text)
+        })?),
+        _ => drop(cursor.skip()?),
+    }
     Ok(())
 }
 
@@ -182,4 +228,62 @@ pub(super) fn result_content<'a>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dialect::{DialectId, read};
+    use crate::json::Limits;
+    use crate::view::PartKind;
+
+    /// Characters of all thinking in a body.
+    fn thinking_chars(dialect: DialectId, turn: &str) -> usize {
+        let body = format!(r#"{{"{}":[{turn}]}}"#, dialect.facts().list_key);
+        let view = read(body.as_bytes(), dialect, &Limits::default()).unwrap();
+        let is_thinking = |part: &_| view.part(*part).kind == PartKind::Thinking;
+        let parts: Vec<_> = view.part_ids().filter(is_thinking).collect();
+        assert!(!parts.is_empty(), "{body}");
+        let separators = |part| view.text_blocks(part).saturating_sub(1);
+        let chars = |&part: &_| view.chars(part) - separators(part);
+        parts.iter().map(chars).sum()
+    }
+
+    #[test]
+    fn thinking_counts_its_text_and_no_signature() {
+        use DialectId::{AnthropicMessages, GeminiGenerateContent, OpenaiChat, OpenaiResponses};
+        for (dialect, expected, turn) in [
+            (
+                AnthropicMessages,
+                5,
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"caf\u00e9!","signature":"xxxxxxxx"}]}"#,
+            ),
+            (
+                AnthropicMessages,
+                0,
+                r#"{"role":"assistant","content":[{"type":"redacted_thinking","data":"xxxxxxxx"}]}"#,
+            ),
+            (
+                OpenaiChat,
+                4,
+                r#"{"role":"assistant","reasoning_content":"hmmm","content":"a"}"#,
+            ),
+            (
+                OpenaiChat,
+                4,
+                r#"{"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"hmmm","signature":"xx"}],"content":"a"}"#,
+            ),
+            (
+                OpenaiResponses,
+                7,
+                r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"abc"},{"type":"summary_text","text":"defg"}],"encrypted_content":"xxxx"}"#,
+            ),
+            (
+                GeminiGenerateContent,
+                4,
+                r#"{"role":"model","parts":[{"thought":true,"text":"hmmm","thoughtSignature":"xx"}]}"#,
+            ),
+        ] {
+            assert_eq!(thinking_chars(dialect, turn), expected, "{turn}");
+        }
+    }
 }

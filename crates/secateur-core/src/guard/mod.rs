@@ -5,21 +5,29 @@
 
 mod exchange;
 mod part;
+mod pointed_to;
 mod role_order;
 mod signed_thinking;
 mod stays;
 
-pub(crate) use part::veto_part;
-pub(crate) use signed_thinking::{open_exchange, signed_thinking};
+pub(crate) use part::{Reach, veto_part};
+pub(crate) use pointed_to::keep_what_is_pointed_to;
+pub(crate) use signed_thinking::{
+    open_exchange, open_exchange_needs_thinking, position, remove_bound_thinking, signed_thinking,
+};
+pub(crate) use stays::why_turn_stays;
 
 use crate::edit::{Plan, StrategyId, Target};
 use crate::scene::Scene;
 use crate::view::TurnId;
 
 /// Which of the wanted drops (index: turn) are safe together. The others are noted in `plan`.
+/// `told`: a new user turn stands in the place of the first run of dropped turns, but not behind the
+/// last user message.
 pub(crate) fn settle_drops(
     scene: &Scene<'_, '_>,
     mut wanted: Vec<bool>,
+    told: bool,
     strategy: Option<StrategyId>,
     plan: &mut Plan,
 ) -> Vec<bool> {
@@ -27,7 +35,7 @@ pub(crate) fn settle_drops(
         return wanted;
     }
     for (at, want) in wanted.iter_mut().enumerate().filter(|(_, want)| **want) {
-        if let Some(reason) = stays::why_turn_stays(scene, turn_id(at)) {
+        if let Some(reason) = why_turn_stays(scene, turn_id(at)) {
             *want = false;
             plan.leave(strategy, Target::Turn(turn_id(at)), reason);
         }
@@ -36,7 +44,7 @@ pub(crate) fn settle_drops(
     // gives at least one turn back, and real plans settle in one or two.
     loop {
         exchange::keep_units_whole(scene, &mut wanted, strategy, plan);
-        if !role_order::give_back(scene, &mut wanted, strategy, plan) {
+        if !role_order::give_back(scene, &mut wanted, told, strategy, plan) {
             return wanted;
         }
     }

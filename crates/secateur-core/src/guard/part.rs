@@ -2,7 +2,26 @@
 
 use crate::edit::{Action, Edit, SkipReason};
 use crate::scene::{PartState, Scene};
+use crate::strategy::Strategy;
 use crate::view::{ArgsForm, ContentForm, Home, PartId, PartKind, Role};
+
+/// Texts that only some authors may rewrite.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reach {
+    /// The last user message.
+    pub(crate) last_user: bool,
+    /// System texts.
+    pub(crate) system: bool,
+}
+
+impl Reach {
+    pub(crate) fn of(author: &dyn Strategy) -> Self {
+        Self {
+            last_user: author.edits_last_user(),
+            system: author.edits_system(),
+        }
+    }
+}
 
 /// Whether an edit of a part is allowed.
 ///
@@ -12,23 +31,29 @@ pub(crate) fn veto_part(
     scene: &Scene<'_, '_>,
     edit: &Edit,
     id: PartId,
-    edits_last_user: bool,
+    reach: Reach,
 ) -> Result<(), SkipReason> {
     let part = scene.view.part(id);
-    let Some(turn) = part.turn else {
-        return Err(SkipReason::SystemStays);
-    };
-    if turn.0 >= scene.visible || scene.state(id) == PartState::Gone {
+    let is_outside = part.turn.is_some_and(|turn| turn.0 >= scene.visible);
+    if is_outside || scene.state(id) == PartState::Gone {
         return Err(SkipReason::DoesNotFit);
     }
-    match scene.role(turn) {
-        Role::System => return Err(SkipReason::SystemStays),
+    match part.turn.map_or(Role::System, |turn| scene.role(turn)) {
+        Role::System if !may_edit_system(reach, edit) => return Err(SkipReason::SystemStays),
         Role::Other => return Err(SkipReason::UnknownKind),
-        Role::User | Role::Assistant | Role::Tool => {}
+        Role::System | Role::User | Role::Assistant | Role::Tool => {}
+    }
+    let is_early = |turn| scene.first_user().is_none_or(|first| turn < first);
+    if part
+        .turn
+        .is_some_and(|turn| scene.role(turn) != Role::System && is_early(turn))
+    {
+        return Err(SkipReason::BeforeFirstUser);
     }
     if edit.chars_after >= edit.chars_before && !matches!(edit.action, Action::DropPart(_)) {
         return Err(SkipReason::NotSmaller);
     }
+    let is_last_user = |turn| scene.last_user() == Some(turn);
     match (&edit.action, part.kind) {
         (_, PartKind::Media) => Err(SkipReason::Media),
         (_, PartKind::Opaque | PartKind::ServerTool) => Err(SkipReason::UnknownKind),
@@ -46,7 +71,7 @@ pub(crate) fn veto_part(
         (Action::Rewrite(..), PartKind::Text) => {
             if part.form != ContentForm::Str {
                 Err(SkipReason::DoesNotFit)
-            } else if !edits_last_user && scene.last_user() == Some(turn) {
+            } else if !reach.last_user && part.turn.is_some_and(is_last_user) {
                 Err(SkipReason::LastUserStays)
             } else if edit.chars_after == 0 {
                 Err(SkipReason::WouldBeEmpty)
@@ -64,6 +89,11 @@ pub(crate) fn veto_part(
     }
 }
 
+/// System texts are never dropped; their text may be rewritten by a mechanic that is for that.
+fn may_edit_system(reach: Reach, edit: &Edit) -> bool {
+    reach.system && matches!(edit.action, Action::Rewrite(..))
+}
+
 /// Thinking goes whole, where something else of the model's own stays in the turn, and never from
 /// an exchange that is still open.
 fn may_remove_thinking(scene: &Scene<'_, '_>, id: PartId) -> Result<(), SkipReason> {
@@ -73,6 +103,10 @@ fn may_remove_thinking(scene: &Scene<'_, '_>, id: PartId) -> Result<(), SkipReas
     };
     if part.home == Home::Fixed {
         return Err(SkipReason::DoesNotFit);
+    }
+    let rules = scene.view.dialect().facts().rules;
+    if rules.signed_thinking_goes_with_its_turn && part.is_signed {
+        return Err(SkipReason::Signed);
     }
     if scene.ends.open_exchange == Some(turn) {
         return Err(SkipReason::OpenExchangeNeedsThinking);

@@ -14,6 +14,7 @@ use super::turn_id;
 pub(super) fn give_back(
     scene: &Scene<'_, '_>,
     wanted: &mut [bool],
+    mut told: bool,
     strategy: Option<StrategyId>,
     plan: &mut Plan,
 ) -> bool {
@@ -41,6 +42,13 @@ pub(super) fn give_back(
                 .parts_of(turn)
                 .any(|part| scene.kind(part) == PartKind::Call);
         before = Some(turn);
+        // The new user turn stands in the place of the first run of dropped turns, if that lies
+        // before the last user message.
+        let is_before_last_user = scene.last_user().is_none_or(|last| turn <= last);
+        if told && is_before_last_user && gap.clone().any(|at| wanted[at]) {
+            told = false;
+            continue;
+        }
         if !(breaks_first || breaks_calls) {
             continue;
         }

@@ -4,7 +4,7 @@
 //! bound models every thinking block behind the first edit is invalid, so the plan also removes
 //! those blocks whole. If an open tool exchange needs one of them, the plan waits.
 
-use crate::compose::Draft;
+use crate::compose::{Draft, Stage};
 use crate::dialect::DialectId;
 use crate::edit::{Action, Edit, SkipReason, StrategyId, Why};
 use crate::scene::{ModelFacts, PartState};
@@ -43,8 +43,25 @@ pub(crate) fn signed_thinking(
     else {
         return;
     };
+    match invalid_thinking(view, visible, first_edit, open, draft) {
+        Ok(removals) => draft.complete(removals),
+        Err(reason) => draft.abandon(reason),
+    }
+}
+
+/// The thinking blocks from a part on that an edit there makes invalid.
+///
+/// # Errors
+/// They cannot be removed.
+fn invalid_thinking(
+    view: &View<'_>,
+    visible: u32,
+    from: PartId,
+    open: Option<TurnId>,
+    draft: &Draft,
+) -> Result<Vec<Edit>, SkipReason> {
     let mut removals = Vec::new();
-    for id in view.part_ids().skip(first_edit.index()) {
+    for id in view.part_ids().skip(from.index()) {
         let part = view.part(id);
         let Some(turn) = part.turn.filter(|turn| turn.0 < visible) else {
             continue;
@@ -53,13 +70,13 @@ pub(crate) fn signed_thinking(
             continue;
         }
         if Some(turn) == open {
-            return draft.abandon(SkipReason::OpenExchangeNeedsThinking);
+            return Err(SkipReason::OpenExchangeNeedsThinking);
         }
         let others_stay = view.parts_of(turn).any(|other| {
             view.part(other).kind != PartKind::Thinking && draft.state(other) != PartState::Gone
         });
         if !others_stay {
-            return draft.abandon(SkipReason::WouldBeEmpty);
+            return Err(SkipReason::WouldBeEmpty);
         }
         removals.push(Edit {
             action: Action::DropPart(id),
@@ -69,15 +86,48 @@ pub(crate) fn signed_thinking(
             chars_after: 0,
         });
     }
-    draft.complete(removals);
+    Ok(removals)
 }
 
-/// The first part that an edit touches.
-fn position(view: &View<'_>, edit: &Edit) -> PartId {
+fn is_bound(stage: &Stage<'_, '_>) -> bool {
+    stage.model.thinking_is_bound && stage.view.dialect() == DialectId::AnthropicMessages
+}
+
+/// Whether a round that begins at `from` has to wait.
+pub(crate) fn open_exchange_needs_thinking(
+    stage: &Stage<'_, '_>,
+    visible: u32,
+    from: PartId,
+    draft: &Draft,
+) -> bool {
+    let open = open_exchange(stage.view, visible);
+    is_bound(stage) && invalid_thinking(stage.view, visible, from, open, draft).is_err()
+}
+
+/// Removes the thinking that a round from `from` on makes invalid: what was produced before it.
+pub(crate) fn remove_bound_thinking(
+    stage: &Stage<'_, '_>,
+    visible: u32,
+    from: PartId,
+    draft: &mut Draft,
+) {
+    if is_bound(stage)
+        && let Ok(removals) = invalid_thinking(stage.view, visible, from, None, draft)
+    {
+        draft.complete(removals);
+    }
+}
+
+/// The first part that an edit touches. System texts come before every turn, wherever in the body
+/// they are written.
+pub(crate) fn position(view: &View<'_>, edit: &Edit) -> PartId {
     match edit.action {
-        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => part,
-        Action::DropTurn(turn) | Action::InsertTurn(turn, _) => {
-            view.parts_of(turn).next().unwrap_or(PartId(0))
+        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
+            match view.part(part).turn {
+                Some(_) => part,
+                None => PartId(0),
+            }
         }
+        Action::DropTurn(turn) | Action::InsertTurn(turn, _) => view.parts_start(turn),
     }
 }

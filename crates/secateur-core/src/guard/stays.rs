@@ -1,12 +1,12 @@
 //! Turns that stay, whatever a strategy says: the system prompt, what stands before the first user
-//! message, the last user message, the last turn, unknown roles, and broken pairs.
+//! message, the last user message, the last turn, the open exchange, unknown roles, and broken pairs.
 
 use crate::edit::SkipReason;
 use crate::scene::Scene;
 use crate::view::{PartKind, Role, TurnId};
 
 /// Why a turn may not be dropped, or `None`.
-pub(super) fn why_turn_stays(scene: &Scene<'_, '_>, turn: TurnId) -> Option<SkipReason> {
+pub(crate) fn why_turn_stays(scene: &Scene<'_, '_>, turn: TurnId) -> Option<SkipReason> {
     let Some(first_user) = scene.first_user() else {
         return Some(SkipReason::BeforeFirstUser);
     };
@@ -23,6 +23,10 @@ pub(super) fn why_turn_stays(scene: &Scene<'_, '_>, turn: TurnId) -> Option<Skip
     }
     if turn.0 + 1 >= scene.visible {
         return Some(SkipReason::LastTurnStays);
+    }
+    // The model still works on it, also where an orphan result came in between.
+    if scene.ends.open_exchange == Some(turn) {
+        return Some(SkipReason::ExchangeStays);
     }
     if scene.exchanges.is_broken(turn) {
         return Some(SkipReason::BrokenPair);

@@ -5,6 +5,7 @@
 //! when somebody asks, and an [`OffsetMap`] leads from a place in the decoded text back to the raw
 //! bytes, so that a cut next to `caf\u00e9` leaves the escape as it was.
 
+mod compact;
 mod cursor;
 mod error;
 mod escape;
@@ -12,11 +13,12 @@ mod path;
 pub(crate) mod strings;
 mod text;
 
+pub(crate) use compact::compact_chars;
 pub use cursor::{Cursor, Kind, Limits};
 pub use error::{JsonError, JsonProblem};
 pub use escape::escape_into;
 pub use path::path_at;
-pub use text::{JsonStr, OffsetMap};
+pub use text::{DecodedChars, JsonStr, OffsetMap};
 
 /// A half-open byte range of the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

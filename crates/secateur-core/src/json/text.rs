@@ -65,6 +65,40 @@ impl JsonStr {
         Cow::Owned(out)
     }
 
+    /// The decoded characters, one by one. Allocates nothing.
+    #[must_use]
+    pub fn decoded_chars(self, body: &str) -> DecodedChars<'_> {
+        DecodedChars {
+            raw: self.raw(body),
+        }
+    }
+
+    /// The decoded text up to about `max_bytes`: never more, except for one character. Costs what
+    /// that much text costs, however long the literal is.
+    #[must_use]
+    pub fn decode_start(self, body: &str, max_bytes: usize) -> Cow<'_, str> {
+        let raw = self.raw(body);
+        if !self.is_escaped() {
+            return Cow::Borrowed(&raw[..raw.floor_char_boundary(max_bytes)]);
+        }
+        let mut out = String::new();
+        let mut rest = raw;
+        while out.len() < max_bytes && !rest.is_empty() {
+            let room = rest.floor_char_boundary(max_bytes - out.len());
+            let at = memchr::memchr(b'\\', &rest.as_bytes()[..room]).unwrap_or(room);
+            out.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if rest.starts_with('\\') && out.len() < max_bytes {
+                let (character, length) = decode_escape(rest.as_bytes(), 0);
+                out.push(character);
+                rest = &rest[length..];
+            } else if at == 0 {
+                break;
+            }
+        }
+        Cow::Owned(out)
+    }
+
     /// Whether the decoded text is `text`.
     #[must_use]
     pub fn is(self, body: &str, text: &str) -> bool {
@@ -85,6 +119,54 @@ impl JsonStr {
             raw_at: 0,
             decoded_at: 0,
         }
+    }
+}
+
+/// The decoded characters of a string literal.
+#[derive(Clone, Debug)]
+pub struct DecodedChars<'a> {
+    raw: &'a str,
+}
+
+impl<'a> DecodedChars<'a> {
+    /// Skips the characters before the next escape. Every newline is one.
+    #[inline]
+    pub(crate) fn skip_to_escape(&mut self) -> &'a str {
+        let end = memchr::memchr(b'\\', self.raw.as_bytes()).unwrap_or(self.raw.len());
+        self.take_raw(end)
+    }
+
+    /// Skips the characters before the next space or escape.
+    #[inline]
+    pub(crate) fn skip_to_space(&mut self) -> &'a str {
+        let mut bytes = self.raw.bytes();
+        let end = bytes.position(|byte| matches!(byte, b' ' | b'\\'));
+        self.take_raw(end.unwrap_or(self.raw.len()))
+    }
+
+    #[inline]
+    fn take_raw(&mut self, end: usize) -> &'a str {
+        let (taken, rest) = self.raw.split_at_checked(end).unwrap_or_default();
+        self.raw = rest;
+        taken
+    }
+}
+
+impl Iterator for DecodedChars<'_> {
+    type Item = char;
+
+    #[inline]
+    fn next(&mut self) -> Option<char> {
+        let (character, length) = match *self.raw.as_bytes().first()? {
+            b'\\' => decode_escape(self.raw.as_bytes(), 0),
+            ascii @ 0..0x80 => (char::from(ascii), 1),
+            _ => {
+                let character = self.raw.chars().next()?;
+                (character, character.len_utf8())
+            }
+        };
+        self.raw = self.raw.get(length..).unwrap_or_default();
+        Some(character)
     }
 }
 
@@ -194,6 +276,21 @@ mod tests {
             let expected: String = serde_json::from_str(&body).unwrap();
             assert_eq!(text.decode(&body), expected, "{raw}");
             assert_eq!(text.chars(&body), expected.chars().count(), "{raw}");
+            assert_eq!(text.decoded_chars(&body).collect::<String>(), expected);
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_text_is_a_prefix_of_it() {
+        for raw in ["", "plain text", r"a\u00e9\n漢\ud83d\ude42\n🙂z", "漢漢漢"] {
+            let (body, text) = literal(raw);
+            let whole = text.decode(&body);
+            for limit in 0..whole.len() + 3 {
+                let start = text.decode_start(&body, limit);
+                assert!(whole.starts_with(start.as_ref()), "{raw} {limit}: {start}");
+                assert!(start.len() < limit + 4, "{raw} {limit}");
+                assert!(start.len() + 4 > limit.min(whole.len()), "{raw} {limit}");
+            }
         }
     }
 

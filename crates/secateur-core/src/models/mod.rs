@@ -2,6 +2,8 @@
 
 mod table;
 
+use crate::rounds::CachePrices;
+
 /// When the table was last checked against the providers' lists.
 pub const TABLE_DATE: &str = "2026-11";
 
@@ -85,6 +87,30 @@ pub fn find(model: &str) -> Option<&'static Entry> {
             return table::TABLE.get(at);
         }
         name = &name[..name.rfind(['-', ':', '@'])?];
+    }
+}
+
+/// What cached input costs, in the price of input. Without an entry: Anthropic's rates for Claude,
+/// else automatic caching at a tenth.
+#[must_use]
+pub fn cache_prices(model: Option<&str>) -> CachePrices {
+    let guess = if model.is_none_or(|name| name.contains("claude")) {
+        CachePrices {
+            write: 1.25,
+            read: 0.1,
+        }
+    } else {
+        CachePrices {
+            write: 1.0,
+            read: 0.1,
+        }
+    };
+    match model.and_then(find) {
+        Some(entry) if entry.input_usd > 0.0 => CachePrices {
+            write: entry.cache_write_usd.unwrap_or(entry.input_usd) / entry.input_usd,
+            read: entry.cache_read_usd.unwrap_or(entry.input_usd) / entry.input_usd,
+        },
+        _ => guess,
     }
 }
 

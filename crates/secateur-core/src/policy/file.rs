@@ -1,10 +1,13 @@
 //! Reading a policy: preset, file and single settings, in that order.
 
+use std::collections::BTreeMap;
+
 use toml::{Table, Value};
 
 use super::nearest::nearest;
-use super::{Cadence, M7, PRESETS, Policy, Preset};
-use crate::strategy::{self, Options};
+use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
+use crate::rounds::Rounds;
+use crate::strategy::{self, LooseWhitespace, Options};
 
 /// What is wrong with a policy, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,10 +26,22 @@ pub struct PolicyError {
 struct Head {
     preset: Option<String>,
     cadence: Cadence,
+    context_tokens: usize,
+    models: BTreeMap<String, ModelOverride>,
     m7: M7,
+    m3: LooseWhitespace,
+    rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 3] = ["preset", "cadence", "m7"];
+const TOP_KEYS: [&str; 7] = [
+    "preset",
+    "cadence",
+    "context_tokens",
+    "models",
+    "m7",
+    "m3",
+    "rounds",
+];
 
 impl Policy {
     /// The policy of a preset.
@@ -213,7 +228,11 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     }
     Ok(Policy {
         cadence: file.cadence,
+        context_tokens: file.context_tokens,
+        models: file.models,
         m7: file.m7,
+        rounds: file.rounds,
+        m3: file.m3,
         options,
     })
 }

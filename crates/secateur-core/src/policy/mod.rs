@@ -5,10 +5,16 @@
 
 mod file;
 mod nearest;
+mod template;
 
 pub use file::PolicyError;
+pub use template::template;
 
-use crate::strategy::{Options, Strategy};
+use std::collections::BTreeMap;
+
+use crate::models;
+use crate::rounds::Rounds;
+use crate::strategy::{LooseWhitespace, Options, Strategy, options};
 
 /// When new decisions are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -17,31 +23,30 @@ pub enum Cadence {
     /// Every request is planned from scratch.
     #[default]
     EveryRequest,
+    /// New cuts are taken in rounds, when they pay; between rounds nothing that was sent changes.
+    Rounds,
 }
 
-/// Gate and strategies of M7.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct M7 {
-    /// Whether the workload opted in. Default false; presets switch it on.
-    pub enabled: bool,
-    /// Eligible above this many messages. Default 12.
-    pub min_messages: usize,
-    /// Eligible above this many characters of body. Default 32768.
-    pub min_body_chars: usize,
-    /// The strategies to run, in this order.
-    pub strategies: Vec<String>,
-}
-
-impl Default for M7 {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            min_messages: 12,
-            min_body_chars: 32_768,
-            strategies: Vec::new(),
-        }
+options! {
+    /// Gate and strategies of M7.
+    pub struct M7 {
+        /// Whether the workload opted in; presets switch it on.
+        enabled: bool = false,
+        /// Eligible above this many messages.
+        min_messages: usize = 12,
+        /// Eligible above this many characters of body.
+        min_body_chars: usize = 32_768,
+        /// The strategies to run, in this order.
+        strategies: Vec<String> = Vec::new(),
     }
+}
+
+/// What a policy says of one model, over the built-in table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelOverride {
+    /// Its context window in tokens; 0 takes the built-in table's.
+    pub window_tokens: usize,
 }
 
 /// A resolved policy.
@@ -49,18 +54,51 @@ impl Default for M7 {
 pub struct Policy {
     /// When new decisions are taken.
     pub cadence: Cadence,
+    /// The window of models that neither the policy nor the built-in table knows, in tokens; 0 is
+    /// 200,000.
+    pub context_tokens: usize,
+    /// What the policy says of single models, by their name on the wire.
+    pub models: BTreeMap<String, ModelOverride>,
     /// Context pruning.
     pub m7: M7,
+    /// When a round is taken.
+    pub rounds: Rounds,
+    /// Compress.
+    pub m3: LooseWhitespace,
     /// The options of every strategy.
     #[serde(flatten)]
     pub options: Options,
 }
 
 impl Policy {
+    /// The context window of a model, in tokens: the policy's entry for it, else the built-in table,
+    /// else `context_tokens`, else 200,000.
+    #[must_use]
+    pub fn window_tokens(&self, model: Option<&str>) -> usize {
+        let known = |tokens: &usize| *tokens > 0;
+        let entry = |name: &str| Some(self.models.get(name)?.window_tokens).filter(known);
+        let bare = |name: &str| name.rsplit('/').next().and_then(entry);
+        let table = |name| models::find(name).map(|found| found.window_tokens);
+        model
+            .and_then(|name| entry(name).or_else(|| bare(name)))
+            .or_else(|| model.and_then(table).filter(known))
+            .or(Some(self.context_tokens).filter(known))
+            .unwrap_or(models::DEFAULT_WINDOW_TOKENS)
+    }
+
     /// The strategies of M7, in order.
     pub fn strategies(&self) -> Vec<&dyn Strategy> {
         let ids = self.m7.strategies.iter();
         ids.filter_map(|id| self.options.strategy(id)).collect()
+    }
+
+    /// Keys that are set, accepted and have no effect.
+    #[must_use]
+    pub fn ignored_keys(&self) -> Vec<&'static str> {
+        match self.m3.auto_compress_enabled {
+            Some(_) => vec!["m3.auto_compress_enabled"],
+            None => Vec::new(),
+        }
     }
 }
 
@@ -83,10 +121,40 @@ impl Preset {
 }
 
 /// All presets, in the order in which they are listed to people.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "tessera",
-    toml: include_str!("../../presets/tessera.toml"),
-}];
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "steady",
+        toml: include_str!("../../presets/steady.toml"),
+    },
+    Preset {
+        name: "tessera",
+        toml: include_str!("../../presets/tessera.toml"),
+    },
+    Preset {
+        name: "openclaw-adaptive",
+        toml: include_str!("../../presets/openclaw-adaptive.toml"),
+    },
+    Preset {
+        name: "openclaw-aggressive",
+        toml: include_str!("../../presets/openclaw-aggressive.toml"),
+    },
+    Preset {
+        name: "beskar-window",
+        toml: include_str!("../../presets/beskar-window.toml"),
+    },
+    Preset {
+        name: "beskar-summarize",
+        toml: include_str!("../../presets/beskar-summarize.toml"),
+    },
+    Preset {
+        name: "beskar-importance",
+        toml: include_str!("../../presets/beskar-importance.toml"),
+    },
+    Preset {
+        name: "opencode",
+        toml: include_str!("../../presets/opencode.toml"),
+    },
+];
 
 /// A value in the policy's own syntax.
 pub(crate) fn spell(value: &impl serde::Serialize) -> String {
@@ -95,5 +163,36 @@ pub(crate) fn spell(value: &impl serde::Serialize) -> String {
     match serde::Serialize::serialize(value, toml::ser::ValueSerializer::new(&mut out)) {
         Ok(_) => out,
         Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_comes_from_the_policy_then_the_table_then_the_fallback() {
+        let text = "context_tokens = 64000\n[models.\"gpt-5\"]\nwindow_tokens = 9000\n\
+                    [models.own-model]\nwindow_tokens = 32000\n";
+        let policy = Policy::resolve(None, Some(text), &[]).unwrap();
+        let window = |model| policy.window_tokens(Some(model));
+        assert_eq!(window("gpt-5"), 9000);
+        assert_eq!(window("openai/gpt-5"), 9000, "without its routing prefix");
+        assert_eq!(window("own-model"), 32_000);
+        assert_eq!(window("claude-opus-4-5"), 200_000, "by the table");
+        assert_eq!(window("claude-opus-4-6"), 1_000_000, "by the table");
+        assert_eq!(window("never-heard-of"), 64_000);
+        assert_eq!(policy.window_tokens(None), 64_000);
+        assert_eq!(
+            Policy::default().window_tokens(Some("never-heard-of")),
+            200_000
+        );
+    }
+
+    #[test]
+    fn a_models_entry_knows_its_keys() {
+        let text = "[models.\"gpt-5\"]\nwindow = 9000\n";
+        let error = Policy::resolve(None, Some(text), &[]).unwrap_err();
+        assert!(error.to_string().contains("window_tokens"), "{error}");
     }
 }

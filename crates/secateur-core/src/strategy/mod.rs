@@ -3,13 +3,56 @@
 //! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
 //! knows nothing of bytes, JSON or dialects.
 
+#[cfg(test)]
+mod bodies;
+mod cleared;
+mod context_size;
+mod digest;
+mod failed_inputs;
+mod head_and_tail;
+mod long_arrivals;
+mod long_messages;
+mod loose_whitespace;
 mod middle_turns;
+mod old_thinking;
+mod old_tool_results;
 mod options;
+mod padded_listings;
+#[cfg(test)]
+mod properties;
+mod repeated_lines;
+mod repeated_results;
+mod stale_results;
+mod summarized_turns;
+mod superseded_reads;
+pub(crate) mod tool_class;
+mod tool_names;
+mod turns_outside_window;
+mod unimportant_turns;
+mod unprotected_tool_outputs;
 
+pub use failed_inputs::FailedInputs;
+pub use long_arrivals::LongArrivals;
+pub use long_messages::LongMessages;
+pub use loose_whitespace::LooseWhitespace;
 pub use middle_turns::MiddleTurns;
+pub use old_thinking::OldThinking;
+pub use old_tool_results::{HardClear, Mode, OldToolResults, SoftTrim};
 pub use options::OptionFact;
 pub(crate) use options::options;
+pub use padded_listings::PaddedListings;
+pub use repeated_lines::RepeatedLines;
+pub use repeated_results::RepeatedResults;
+pub use stale_results::StaleResults;
+pub use summarized_turns::{SummarizedTurns, Summary};
+pub use superseded_reads::SupersededReads;
+pub use tool_class::ToolClass;
+pub use tool_names::ToolNames;
+pub use turns_outside_window::TurnsOutsideWindow;
+pub use unimportant_turns::UnimportantTurns;
+pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 
+use crate::arrival::Arrivals;
 use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
 
@@ -21,8 +64,18 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
     /// What it would cut.
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan;
 
+    /// How it shortens results when they arrive, if it does. Such a strategy plans nothing else.
+    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
+        None
+    }
+
     /// Whether it may rewrite text of the last user message (which always stays).
     fn edits_last_user(&self) -> bool {
+        false
+    }
+
+    /// Whether it may rewrite system texts (which are never dropped).
+    fn edits_system(&self) -> bool {
         false
     }
 }
@@ -63,6 +116,13 @@ impl StrategyFacts {
     }
 }
 
+/// What is known of M3, which is a mechanic of its own and not in the list of M7.
+pub const COMPRESS: StrategyFacts = StrategyFacts {
+    id: LooseWhitespace::ID,
+    source: include_str!("loose_whitespace.rs"),
+    options: LooseWhitespace::OPTIONS,
+};
+
 /// The one list of strategies: file, type and id. Everything else that enumerates them comes from
 /// here.
 macro_rules! strategies {
@@ -95,4 +155,18 @@ macro_rules! strategies {
 
 strategies! {
     "middle_turns.rs" middle_turns: MiddleTurns,
+    "old_tool_results.rs" old_tool_results: OldToolResults,
+    "long_messages.rs" long_messages: LongMessages,
+    "unprotected_tool_outputs.rs" unprotected_tool_outputs: UnprotectedToolOutputs,
+    "turns_outside_window.rs" turns_outside_window: TurnsOutsideWindow,
+    "summarized_turns.rs" summarized_turns: SummarizedTurns,
+    "unimportant_turns.rs" unimportant_turns: UnimportantTurns,
+    "padded_listings.rs" padded_listings: PaddedListings,
+    "repeated_lines.rs" repeated_lines: RepeatedLines,
+    "long_arrivals.rs" long_arrivals: LongArrivals,
+    "stale_results.rs" stale_results: StaleResults,
+    "repeated_results.rs" repeated_results: RepeatedResults,
+    "superseded_reads.rs" superseded_reads: SupersededReads,
+    "failed_inputs.rs" failed_inputs: FailedInputs,
+    "old_thinking.rs" old_thinking: OldThinking,
 }

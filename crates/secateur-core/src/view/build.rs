@@ -27,6 +27,7 @@ impl<'a> Builder<'a> {
                 seats: Vec::new(),
                 list: None,
                 history_is_elsewhere: false,
+                bare_reasoning: Vec::new(),
             },
         }
     }
@@ -45,6 +46,11 @@ impl<'a> Builder<'a> {
 
     pub(crate) fn lock_history(&mut self) {
         self.view.history_is_elsewhere = true;
+    }
+
+    /// Notes reasoning whose follower is not the item that was produced with it.
+    pub(crate) fn bare_reasoning(&mut self, at: u32) {
+        self.view.bare_reasoning.push(at);
     }
 
     /// Reads the list of turns: `each` reads one element and is told its home.

@@ -13,7 +13,7 @@ pub use exchange::Exchanges;
 pub use part::{ArgsForm, ContentForm, Home, Part, PartKind, Seat};
 
 use crate::dialect::DialectId;
-use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, strings::count_chars};
+use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars, strings::count_chars};
 
 /// Index of a turn in its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -80,6 +80,7 @@ pub struct View<'a> {
     seats: Vec<Seat>,
     list: Option<Span>,
     history_is_elsewhere: bool,
+    bare_reasoning: Vec<u32>,
 }
 
 impl<'a> View<'a> {
@@ -112,6 +113,11 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn history_is_elsewhere(&self) -> bool {
         self.history_is_elsewhere
+    }
+
+    /// Where reasoning stands whose follower is not the item that was produced with it.
+    pub(crate) fn bare_reasoning(&self) -> &[u32] {
+        &self.bare_reasoning
     }
 
     /// The array that holds the turns, with its brackets.
@@ -154,10 +160,21 @@ impl<'a> View<'a> {
         &self.parts[id.index()]
     }
 
+    /// Where the parts of a turn start, also if it has none.
+    #[must_use]
+    pub fn parts_start(&self, turn: TurnId) -> PartId {
+        PartId(self.turn(turn).parts.0)
+    }
+
     /// The parts of a turn.
     pub fn parts_of(&self, turn: TurnId) -> impl DoubleEndedIterator<Item = PartId> + use<> {
         let (start, end) = self.turn(turn).parts;
         (start..end).map(PartId)
+    }
+
+    /// One past the index of a turn's last part.
+    pub(crate) fn parts_end(&self, turn: TurnId) -> usize {
+        self.turn(turn).parts.1 as usize
     }
 
     /// The elements of the turns' array that make up a turn.
@@ -165,6 +182,13 @@ impl<'a> View<'a> {
     pub fn items_of(&self, turn: TurnId) -> &[Seat] {
         let (start, end) = self.turn(turn).items;
         &self.items[start as usize..end as usize]
+    }
+
+    /// The index of a turn's first element in the turns' array.
+    #[must_use]
+    pub fn item_index(&self, turn: TurnId) -> Option<usize> {
+        let (start, end) = self.turn(turn).items;
+        (start < end).then_some(start as usize)
     }
 
     /// All elements of the turns' array.
@@ -240,6 +264,23 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Characters of a part as sent: a thinking block, arguments, a content.
+    pub(crate) fn value_chars(&self, id: PartId) -> usize {
+        count_chars(self.part(id).value.of(self.body).as_bytes())
+    }
+
+    /// The beginning of a part's text, up to about `max_bytes` of its first block.
+    #[must_use]
+    pub fn text_start(&self, id: PartId, max_bytes: usize) -> Cow<'a, str> {
+        match self.slots(id) {
+            [] => match self.text(id) {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[..text.floor_char_boundary(max_bytes)]),
+                owned @ Cow::Owned(_) => owned,
+            },
+            [first, ..] => first.text.decode_start(self.body, max_bytes),
+        }
+    }
+
     /// A call's or result's tool name, as written.
     #[must_use]
     pub fn name(&self, id: PartId) -> Option<Cow<'a, str>> {
@@ -257,26 +298,59 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The top-level string arguments of a call that have one of these names, in the order of the
+    /// arguments.
+    #[must_use]
+    pub fn string_args(&self, id: PartId, keys: &[&str]) -> Vec<String> {
+        let args = self.args(id);
+        let mut found = Vec::new();
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() == Ok(Kind::Object) {
+            // Arguments that are no JSON have no names.
+            let _ = cursor.object(|cursor, name| {
+                let name = name.decode(&args);
+                if keys.contains(&name.as_ref()) && cursor.peek()? == Kind::String {
+                    found.push(cursor.string()?.decode(&args).into_owned());
+                } else {
+                    cursor.skip()?;
+                }
+                Ok::<_, JsonError>(())
+            });
+        }
+        found
+    }
+
     /// A top-level string argument of a call.
     #[must_use]
     pub fn arg(&self, id: PartId, key: &str) -> Option<String> {
+        self.first_arg(id, &[key])
+    }
+
+    /// The top-level string argument under the first of these keys that is there. One pass.
+    #[must_use]
+    pub fn first_arg(&self, id: PartId, keys: &[impl AsRef<str>]) -> Option<String> {
         let args = self.args(id);
         let mut cursor = Cursor::over(&args, 128);
         if cursor.peek() != Ok(Kind::Object) {
             return None;
         }
-        let mut found = None;
+        let mut found: Option<(usize, JsonStr)> = None;
         cursor
             .object(|cursor, name| {
-                if name.is(&args, key) && cursor.peek()? == Kind::String {
-                    found = Some(cursor.string()?.decode(&args).into_owned());
-                } else {
-                    cursor.skip()?;
+                let rank = keys.iter().position(|key| name.is(&args, key.as_ref()));
+                match rank {
+                    Some(rank) if cursor.peek()? == Kind::String => {
+                        let value = cursor.string()?;
+                        if found.is_none_or(|(best, _)| rank <= best) {
+                            found = Some((rank, value));
+                        }
+                    }
+                    _ => drop(cursor.skip()?),
                 }
                 Ok::<_, JsonError>(())
             })
             .ok()?;
-        found
+        found.map(|(_, value)| value.decode(&args).into_owned())
     }
 
     /// Characters of a call's arguments as sent.
@@ -287,6 +361,24 @@ impl<'a> View<'a> {
             ArgsForm::None => 0,
             ArgsForm::Value => count_chars(part.value.of(self.body).as_bytes()),
             ArgsForm::Text => self.chars(id),
+        }
+    }
+
+    /// How many text blocks a part's text is made of.
+    #[must_use]
+    pub fn text_blocks(&self, id: PartId) -> usize {
+        self.slots(id).len()
+    }
+
+    /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as
+    /// it is.
+    #[must_use]
+    pub fn compact_args_chars(&self, id: PartId) -> usize {
+        let args = self.args(id);
+        if args.starts_with(['{', '[', ' ', '\n']) {
+            compact_chars(&args)
+        } else {
+            count_chars(args.as_bytes())
         }
     }
 

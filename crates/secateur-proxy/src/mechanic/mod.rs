@@ -8,5 +8,4 @@ mod top_level;
 
 pub use auto_route::ModelRoutes;
 pub(crate) use auto_route::{RouteDecision, in_body as route_in_body};
-pub(crate) use structured_output::wants_format;
 pub use structured_output::{OutputSchema, SchemaError};

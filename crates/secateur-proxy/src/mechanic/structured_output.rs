@@ -87,11 +87,6 @@ impl OutputSchema {
     }
 }
 
-/// Whether M8 could claim this body: it can be read and sets no format.
-pub(crate) fn wants_format(body: &[u8], dialect: DialectId, schema: &OutputSchema) -> bool {
-    schema.ask(body, dialect).is_some()
-}
-
 /// Puts `members` (already written out) into the object under one of `outer`, which is made where
 /// it is missing. `None` where one of `taken` is set already.
 fn nested(top: &Object<'_>, outer: &[&str], taken: &[&str], members: &str) -> Option<String> {

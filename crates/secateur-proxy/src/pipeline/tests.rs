@@ -6,45 +6,95 @@ use super::*;
 use crate::config::Config;
 use crate::mechanic::ModelRoutes;
 
-/// A chat request of so many turns; the format is the caller's own if asked for.
-fn body(turns: usize, sets_format: bool) -> Bytes {
+/// Which mechanics a workload opted in to, or which fit a request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Set {
+    m7: bool,
+    m3: bool,
+    m8: bool,
+    m1: bool,
+}
+
+impl Set {
+    fn all() -> impl Iterator<Item = Self> {
+        (0..16).map(|bits| {
+            let [m7, m3, m8, m1] = [0, 1, 2, 3].map(|bit| bits & (1 << bit) != 0);
+            Self { m7, m3, m8, m1 }
+        })
+    }
+}
+
+/// A chat request that fits these mechanics.
+fn body(fits: Set) -> Bytes {
     let turn = |at: usize| {
         let role = if at.is_multiple_of(2) {
             "user"
         } else {
             "assistant"
         };
-        format!(r#"{{"role":"{role}","content":"turn {at}"}}"#)
+        let gap = if fits.m3 {
+            " ".repeat(60)
+        } else {
+            " ".to_owned()
+        };
+        format!(
+            r#"{{"role":"{role}","content":"turn{gap}{at} {}"}}"#,
+            "word ".repeat(60)
+        )
     };
-    let turns: Vec<String> = (0..turns).map(turn).collect();
-    let format = if sets_format {
-        r#","response_format":{"type":"text"}"#
-    } else {
+    let turns: Vec<String> = (0..if fits.m7 { 21 } else { 3 }).map(turn).collect();
+    let format = if fits.m8 {
         ""
+    } else {
+        r#","response_format":{"type":"text"}"#
     };
+    let model = if fits.m1 { "big" } else { "other" };
     Bytes::from(format!(
-        r#"{{"model":"big","messages":[{}]{format}}}"#,
+        r#"{{"model":"{model}","messages":[{}]{format}}}"#,
         turns.join(",")
     ))
 }
 
-fn workload(m7: bool, m8: bool, m1: bool) -> Arc<Workload> {
-    let preset = if m7 { "preset = \"tessera\"\n" } else { "" };
-    let schema = if m8 {
+fn workload(wants: Set) -> Arc<Workload> {
+    let preset = if wants.m7 {
+        "preset = \"tessera\"\n"
+    } else {
+        ""
+    };
+    let m3 = if wants.m3 {
+        "[workload.w.policy.m3]\ncompress_user_turns_enabled = true\n"
+    } else {
+        ""
+    };
+    let schema = if wants.m8 {
         "[workload.w.expected_schema]\nname = \"s\"\nschema = '{}'\n"
     } else {
         ""
     };
-    let text = format!("[workload.w]\nbudget_ms = 10000\n{preset}{schema}");
+    let text = format!("[workload.w]\nbudget_ms = 10000\n{preset}{m3}{schema}");
     let config = Config::read("t", &text, Path::new("."), &|_| None).unwrap();
     let mut workload = Workload::clone(&config.workloads["w"]);
-    workload.routes = m1.then(|| {
+    workload.routes = wants.m1.then(|| {
         Arc::new(ModelRoutes {
             models: BTreeMap::from([("big".to_owned(), "small".to_owned())]),
             max_body_chars: 100_000,
         })
     });
     Arc::new(workload)
+}
+
+fn prunes() -> Arc<Workload> {
+    workload(Set {
+        m7: true,
+        ..Set::default()
+    })
+}
+
+fn long() -> Bytes {
+    body(Set {
+        m7: true,
+        ..Set::default()
+    })
 }
 
 fn job(body: Bytes, workload: Arc<Workload>) -> Job {
@@ -57,42 +107,39 @@ fn job(body: Bytes, workload: Arc<Workload>) -> Job {
     }
 }
 
-/// Every subset of opted in × eligible for the mechanics that exist: the cap holds, the priority
-/// holds, and M1 moves only where nothing could mutate.
+/// Every subset of opted in × every subset of eligible, through the real chain.
 #[test]
 fn at_most_one_mutation_by_priority_and_m1_only_without_candidates() {
-    for bits in 0..32 {
-        let [m7, m7_eligible, m8, m8_eligible, m1] =
-            [0, 1, 2, 3, 4].map(|bit| bits & (1 << bit) != 0);
-        let input = body(if m7_eligible { 21 } else { 3 }, !m8_eligible);
-        let decision = run(&job(input.clone(), workload(m7, m8, m1)));
-        let expected: &[&str] = match () {
-            () if m7 && m7_eligible => &["m7"],
-            () if m8 && m8_eligible => &["m8"],
-            () if m1 => &["m1"],
-            () => &[],
-        };
-        assert_eq!(
-            decision.stack, expected,
-            "m7 {m7}/{m7_eligible} m8 {m8}/{m8_eligible} m1 {m1}"
-        );
-        assert_eq!(decision.body.is_some(), !expected.is_empty());
-        let reason = |mechanic: Mechanic| {
-            let step = decision
-                .steps
-                .iter()
-                .find(|step| step.mechanic == mechanic)
-                .unwrap();
-            step.skipped.as_deref().unwrap_or("fired")
-        };
-        if m7 && m7_eligible && m8 && m8_eligible {
-            assert_eq!(reason(Mechanic::M8), "lost-to-priority");
-        }
-        if m1 && expected != ["m1"] {
-            assert_eq!(reason(Mechanic::M1), "mutating-candidate");
-        }
-        if m7 && !m7_eligible {
-            assert_eq!(reason(Mechanic::M7), "not-eligible");
+    for wants in Set::all() {
+        for fits in Set::all() {
+            let decision = run(&job(body(fits), workload(wants)));
+            let expected: &[&str] = match () {
+                () if wants.m7 && fits.m7 => &["m7"],
+                () if wants.m3 && fits.m3 => &["m3"],
+                () if wants.m8 && fits.m8 => &["m8"],
+                () if wants.m1 && fits.m1 => &["m1"],
+                () => &[],
+            };
+            let case = format!("{wants:?} {fits:?} {:?}", decision.steps);
+            assert_eq!(decision.stack, expected, "{case}");
+            assert_eq!(decision.body.is_some(), !expected.is_empty(), "{case}");
+            for (mechanic, wanted, fit) in [
+                (Mechanic::M7, wants.m7, fits.m7),
+                (Mechanic::M3, wants.m3, fits.m3),
+                (Mechanic::M8, wants.m8, fits.m8),
+                (Mechanic::M1, wants.m1, fits.m1),
+            ] {
+                let step = decision.steps.iter().find(|step| step.mechanic == mechanic);
+                let reason = step.unwrap().skipped.as_deref();
+                let expected = match () {
+                    () if expected == [mechanic.name()] => None,
+                    () if !wanted => Some("not-opted-in"),
+                    () if !fit && mechanic == Mechanic::M1 => Some("not-in-table"),
+                    () if !fit => Some("not-eligible"),
+                    () => Some("lost-to-priority"),
+                };
+                assert_eq!(reason, expected, "{mechanic} {case}");
+            }
         }
     }
 }
@@ -118,7 +165,7 @@ impl Engine for Stalls {
 
 #[tokio::test]
 async fn a_panic_sends_the_original_out() {
-    let mut job = job(body(21, false), workload(true, false, false));
+    let mut job = job(long(), prunes());
     job.engine = Arc::new(Panics);
     let decision = decide(job, &Arc::new(Semaphore::new(1))).await;
     assert_eq!(
@@ -129,9 +176,9 @@ async fn a_panic_sends_the_original_out() {
 
 #[tokio::test]
 async fn a_chain_over_its_budget_sends_the_original_out_and_keeps_its_slot() {
-    let mut slow = Workload::clone(&workload(true, false, false));
+    let mut slow = Workload::clone(&prunes());
     slow.budget = Duration::from_millis(20);
-    let mut job = job(body(21, false), Arc::new(slow));
+    let mut job = job(long(), Arc::new(slow));
     job.engine = Arc::new(Stalls);
     let slots = Arc::new(Semaphore::new(1));
     for _ in 0..3 {
@@ -148,7 +195,12 @@ async fn a_chain_over_its_budget_sends_the_original_out_and_keeps_its_slot() {
 fn a_body_that_cannot_be_read_passes_every_link() {
     let decision = run(&job(
         Bytes::from_static(b"{nonsense"),
-        workload(true, true, true),
+        workload(Set {
+            m7: true,
+            m3: true,
+            m8: true,
+            m1: true,
+        }),
     ));
     assert_eq!((decision.stack.len(), decision.body), (0, None));
     assert_eq!(decision.failed_open, Some(FailOpen::Engine));

@@ -19,12 +19,6 @@ pub(super) fn rag_counts(_report: &Report) -> (usize, usize) {
     (0, 0)
 }
 
-/// Whether M3 changed system texts and user or assistant turns.
-pub(super) fn compressed_roles(report: &Report) -> (bool, bool) {
-    let _ = report;
-    (false, false)
-}
-
 /// Adds what is known when the response's head goes out.
 pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
     let mut set = |name: HeaderName, value: &str| {

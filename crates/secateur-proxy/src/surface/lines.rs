@@ -23,23 +23,23 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             ],
         );
     }
-    if let Some(report) = report.filter(|_| event.fired(Mechanic::M3)) {
-        let (before, after) = (report.before.chars, report.after.chars);
-        let saved = before.saturating_sub(after);
-        let percent = saved as f64 * 100.0 / before.max(1) as f64;
-        let (system, user_turns) = super::headers::compressed_roles(report);
+    let compress = report.and_then(|report| report.compress);
+    if let Some(compress) = compress.filter(|_| event.fired(Mechanic::M3)) {
         log.line(
             "info",
             "compress_applied",
             &[
                 id(),
                 workload(),
-                ("chars_before", before.into()),
-                ("chars_after", after.into()),
-                ("chars_saved", saved.into()),
-                ("pct_saved", ((percent * 100.0).round() / 100.0).into()),
-                ("compress_system", system.into()),
-                ("compress_user_turns", user_turns.into()),
+                ("chars_before", compress.chars_before.into()),
+                ("chars_after", compress.chars_after.into()),
+                ("chars_saved", compress.chars_saved().into()),
+                (
+                    "pct_saved",
+                    ((compress.pct_saved() * 100.0).round() / 100.0).into(),
+                ),
+                ("compress_system", compress.compress_system.into()),
+                ("compress_user_turns", compress.compress_user_turns.into()),
             ],
         );
     }

@@ -162,12 +162,12 @@ impl Metrics {
             }
         }
         if let Some(report) = &event.report {
-            for (reason, count) in report.skip_counts() {
-                let reason = crate::pipeline::reason_name(reason);
+            for skip in &report.plan.skips {
+                let reason = crate::pipeline::reason_name(skip.reason);
                 values.add(
                     "secateur_plan_skips_total",
                     &[workload, ("reason", &reason)],
-                    count as f64,
+                    1.0,
                 );
             }
         }

@@ -96,9 +96,41 @@ async fn a_pruned_request_logs_the_line_of_the_seed() {
         .unwrap();
     assert_eq!(
         request["steps"],
-        "m7:applied,m8:not-opted-in,m1:not-opted-in"
+        "m7:applied,m3:not-opted-in,m8:not-opted-in,m1:not-opted-in"
     );
     assert_eq!(request["stack"], "m7");
+}
+
+#[tokio::test]
+async fn a_compressed_request_logs_its_line() {
+    let more = "[workload.c]\nbudget_ms = 20000\n[workload.c.policy.m3]\ncompress_user_turns_enabled = true\n";
+    let stage = Stage::new(more).await;
+    let body = conversation(DialectId::OpenaiChat, 9, false)
+        .replace("question", &format!("question{}.", " ".repeat(80)));
+    let answer = stage
+        .post("/w/c/v1/chat/completions", &[], body.clone())
+        .await;
+    assert_eq!(answer.headers["x-secateur-stack"], "m3");
+    assert!(stage.mock.received()[0].body.len() < body.len());
+    stage.events.wait(1).await;
+    let log = stage.log.clone();
+    stage.proxy.shutdown().await;
+    let text = log.text();
+    let line = text
+        .lines()
+        .find(|line| line.contains("compress_applied"))
+        .unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let count = |key: &str| line[key].as_u64().unwrap();
+    assert_eq!(
+        count("chars_before") - count("chars_after"),
+        count("chars_saved")
+    );
+    assert!(line["pct_saved"].as_f64().unwrap() > 10.0);
+    assert_eq!(
+        (&line["compress_system"], &line["compress_user_turns"]),
+        (&false.into(), &true.into())
+    );
 }
 
 const PROMPT: &str = "planted-prompt-5c1e";

@@ -1,0 +1,130 @@
+//! One oversized tool result, condensed to a budget: what a reader needs stays verbatim.
+//!
+//! ```text
+//! text ─detect─► OutputKind ─split─► units ─weigh (per kind)─► select ─assemble─► pieces
+//! ```
+//!
+//! **Invariant:** kept bytes are bytes of the original; nothing is rewritten.
+//! **Invariant:** a note says only what was counted in this text.
+//! **Invariant:** the result depends on the text and the budget alone.
+
+mod assemble;
+mod escapes;
+mod kind;
+mod marks;
+mod select;
+mod shapes;
+mod timestamp;
+mod traits;
+mod units;
+mod vocabulary;
+mod wording;
+
+pub use crate::edit::Piece;
+
+/// How much may remain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Most characters (Unicode scalar values) of the output, notes included.
+    pub max_chars: usize,
+}
+
+impl Budget {
+    /// A budget of `max_chars` characters.
+    #[must_use]
+    pub fn chars(max_chars: usize) -> Self {
+        Self { max_chars }
+    }
+}
+
+/// What the text was taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OutputKind {
+    /// Build or CI log.
+    Log,
+    /// Output of a test runner.
+    TestOutput,
+    /// Unified diff.
+    Diff,
+    /// Directory listing.
+    Listing,
+    /// One JSON array or object.
+    Json,
+    /// CSV, TSV, Markdown or database table, or JSON lines.
+    Table,
+    /// HTML page; only its visible text is kept.
+    Html,
+    /// Search result, `path:line:text`.
+    SearchResult,
+    /// File read with line numbers.
+    NumberedLines,
+    /// Prose, code or anything else.
+    Plain,
+}
+
+/// The plan for one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condensed {
+    /// In output order; kept ranges ascend and are disjoint.
+    pub pieces: Vec<Piece>,
+    /// What the text was taken for.
+    pub kind: OutputKind,
+    /// Characters of the original text.
+    pub chars_before: usize,
+    /// Characters of the output, notes included.
+    pub chars_after: usize,
+}
+
+impl Condensed {
+    /// The condensed text.
+    #[must_use]
+    pub fn render(&self, text: &str) -> String {
+        let mut out = String::with_capacity(self.chars_after + self.chars_after / 8);
+        for piece in &self.pieces {
+            match piece {
+                Piece::Keep(range) => out.push_str(text.get(range.clone()).unwrap_or_default()),
+                Piece::Note(note) => out.push_str(note),
+            }
+        }
+        out
+    }
+}
+
+/// Below this many characters the notes would crowd out the content.
+pub const MIN_BUDGET_CHARS: usize = 240;
+
+/// Decides what of `text` stays within `budget`.
+///
+/// `None` when the text already fits, when the budget is under [`MIN_BUDGET_CHARS`], or when
+/// the result would not be smaller.
+#[must_use]
+pub fn condense(text: &str, budget: &Budget) -> Option<Condensed> {
+    let max_chars = budget.max_chars;
+    if text.len() <= max_chars || max_chars < MIN_BUDGET_CHARS || u32::try_from(text.len()).is_err()
+    {
+        return None;
+    }
+    let chars_before = text.chars().count();
+    if chars_before <= max_chars {
+        return None;
+    }
+    let layout = kind::read(text, max_chars);
+    let condensed = assemble::assemble(text, &layout, chars_before, max_chars);
+    let smaller =
+        condensed.chars_after <= max_chars && rendered_bytes(&condensed.pieces) < text.len();
+    smaller.then_some(condensed)
+}
+
+fn rendered_bytes(pieces: &[Piece]) -> usize {
+    pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Keep(range) => range.len(),
+            Piece::Note(note) => note.len(),
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod properties;

@@ -1,0 +1,141 @@
+//! The words that stand where a tool's output was.
+//!
+//! **Invariant:** the words depend on the output they replace and on nothing else (no counter, no
+//! turn number, no clock), so that they are the same bytes in every request.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// How a cleared output is told to the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// A fixed text.
+    #[default]
+    Plain,
+    /// That the tool ran, whether it failed, how large its output was, that it was cleared for
+    /// space, and its first line where there is room.
+    Described,
+}
+
+/// What is known of a cleared output.
+#[derive(Clone, Copy, Debug)]
+pub struct Cleared<'o> {
+    /// The tool's name.
+    pub tool: Option<&'o str>,
+    /// Whether the client marked it as failed.
+    pub is_error: bool,
+    /// Its length in characters.
+    pub chars: usize,
+    /// Its text, of which only the beginning is looked at.
+    pub start: &'o str,
+}
+
+const DESCRIBED: &str = "[Tool output cleared to save space: ";
+const MAX_NAME_CHARS: usize = 64;
+const MAX_LINE_CHARS: usize = 120;
+
+/// How much of an output's beginning is looked at for its first line, in bytes.
+pub const MAX_START_BYTES: usize = 1024;
+
+/// The longest a description can be, in characters. Longer texts are no descriptions.
+const MAX_DESCRIBED_CHARS: usize = 400;
+
+/// Whether a text is a description that was put there before.
+#[must_use]
+pub fn is_described(text: &str) -> bool {
+    text.len() <= MAX_DESCRIBED_CHARS * 4 && text.starts_with(DESCRIBED) && text.ends_with(']')
+}
+
+/// Whether a text of this length can be a description, so that others need not be decoded.
+#[must_use]
+pub fn may_be_described(chars: usize) -> bool {
+    chars > DESCRIBED.len() && chars <= MAX_DESCRIBED_CHARS
+}
+
+/// A description of the output that is shorter than the output: with its first line, without it, or
+/// none if even that is too long.
+#[must_use]
+pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
+    let mut words = String::from(DESCRIBED);
+    match output.tool.filter(|tool| !tool.is_empty()) {
+        Some(tool) => words.extend(tool.chars().take(MAX_NAME_CHARS)),
+        None => words.push_str("the tool"),
+    }
+    words.push_str(if output.is_error {
+        " ran and failed, and returned "
+    } else {
+        " ran, reported no error, and returned "
+    });
+    // Writing to a String cannot fail.
+    let _ = write!(words, "{} characters.", output.chars);
+    let fits = |words: &str| words.chars().count() < output.chars;
+    let line = output.start.lines().map(str::trim).find(|l| !l.is_empty());
+    if let Some(line) = line {
+        let mut told = words.clone();
+        told.push_str(" It began: ");
+        told.extend(line.chars().take(MAX_LINE_CHARS));
+        told.push(']');
+        if fits(&told) {
+            return Some(told.into());
+        }
+    }
+    words.push(']');
+    fits(&words).then(|| words.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(text: &str) -> Cleared<'_> {
+        Cleared {
+            tool: Some("Bash"),
+            is_error: false,
+            chars: text.chars().count(),
+            start: text,
+        }
+    }
+
+    #[test]
+    fn says_what_ran_how_it_ended_how_large_it_was_and_why_it_is_gone() {
+        let text = format!("\n  running 3 tests \n{}", "x".repeat(500));
+        let words = describe(output(&text)).unwrap();
+        assert_eq!(
+            words,
+            "[Tool output cleared to save space: Bash ran, reported no error, and returned 520 \
+             characters. It began: running 3 tests]"
+        );
+        let failed = describe(Cleared {
+            is_error: true,
+            ..output(&text)
+        });
+        assert!(failed.unwrap().contains("Bash ran and failed"));
+        let unnamed = describe(Cleared {
+            tool: None,
+            ..output(&text)
+        });
+        assert!(unnamed.unwrap().contains("the tool ran"));
+    }
+
+    #[test]
+    fn is_always_shorter_than_what_it_replaces() {
+        for length in 0..400 {
+            let text = "é".repeat(length);
+            if let Some(words) = describe(output(&text)) {
+                assert!(words.chars().count() < length, "{length}");
+            }
+        }
+        assert!(describe(output("short")).is_none());
+        let long_line = "y".repeat(10_000);
+        assert!(describe(output(&long_line)).unwrap().chars().count() < MAX_DESCRIBED_CHARS);
+    }
+
+    #[test]
+    fn knows_its_own_words() {
+        let text = "漢".repeat(600);
+        let words = describe(output(&text)).unwrap();
+        assert!(is_described(&words) && may_be_described(words.chars().count()));
+        assert!(!is_described("[Tool output cleared"));
+    }
+}

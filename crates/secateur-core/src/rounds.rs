@@ -1,0 +1,279 @@
+//! Pruning that keeps the prompt cache: decisions as a fold over the requests of a conversation.
+//!
+//! A body shows every request that came before it. Walking them in order, each request may shorten what
+//! has just arrived (no cache holds it yet) and may take a *round*: new cuts in what is cached, if they
+//! pay. Between rounds nothing that was sent changes.
+//!
+//! **Invariant:** what is decided at a request depends on the turns up to it alone. So the output for a
+//! conversation that only grew begins with the bytes of the output before, except at a new round; on
+//! every replica and after every restart, because nothing is stored.
+//!
+//! **Invariant:** a round is taken only if what was saved so far covers its rewrite. So no conversation
+//! costs more than without pruning, wherever it ends.
+
+use crate::arrival::Arrivals;
+use crate::compose::{self, Draft, Stage};
+use crate::edit::{Action, Edit, Plan};
+use crate::guard;
+use crate::scene::PartState;
+use crate::strategy::{Strategy, options};
+use crate::view::{PartId, PartKind};
+
+options! {
+    /// When a round is taken, under `cadence = "rounds"`.
+    pub struct Rounds {
+        /// Further requests that a round may count on to pay for itself.
+        horizon: f64 = 4.0,
+        /// Fewest characters that a round frees.
+        min_gain_chars: usize = 7800,
+        /// Fewest characters that a round frees, as a share of the conversation as sent, in percent.
+        min_gain_percent: f64 = 0.0,
+        /// No round while the conversation as sent is shorter than this, in characters.
+        trigger_chars: usize = 0,
+        /// A round is tried again once this share of the conversation is new, in percent. Keeps the
+        /// time linear in the length of the conversation.
+        retry_percent: f64 = 1.0,
+    }
+}
+
+/// What a cached token costs to write and to read, in input tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachePrices {
+    /// Writing to the cache.
+    pub write: f64,
+    /// Reading from the cache.
+    pub read: f64,
+}
+
+/// How the fold went: what the conversation cost so far, in characters at the price of input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Account {
+    /// Requests that the body shows, the present one included.
+    pub requests: usize,
+    /// Rounds that were taken.
+    pub rounds: usize,
+    /// What all requests would have cost without pruning.
+    pub cost_without: f64,
+    /// What they cost.
+    pub cost_with: f64,
+    /// What the present request would cost without pruning.
+    pub request_without: f64,
+    /// What it costs.
+    pub request_with: f64,
+    /// Whether the present request takes a round.
+    pub is_round: bool,
+}
+
+/// Folds over the requests of the stage's conversation.
+pub(crate) fn fold(
+    stage: &Stage<'_, '_>,
+    options: &Rounds,
+    is_eligible: impl Fn(u32) -> bool,
+    strategies: &[&dyn Strategy],
+    draft: &mut Draft,
+) -> Account {
+    let mut fold = Fold {
+        stage,
+        options,
+        strategies,
+        arrivals: strategies
+            .iter()
+            .filter_map(|strategy| strategy.arrivals())
+            .collect(),
+        weights: stage
+            .view
+            .part_ids()
+            .map(|part| weight(stage, part))
+            .collect(),
+        draft,
+        account: Account::default(),
+        full: 0.0,
+        sent: 0.0,
+        arrived_since_try: 0.0,
+    };
+    let (mut cached, mut eligible) = (0, false);
+    for (request, &visible) in stage.timeline.requests().iter().enumerate() {
+        eligible = eligible || is_eligible(visible);
+        fold.request(
+            u32::try_from(request).unwrap_or(u32::MAX),
+            cached,
+            visible,
+            eligible,
+        );
+        cached = visible;
+    }
+    fold.account
+}
+
+/// Characters that a part costs as it came in. Thinking of earlier turns is not billed.
+fn weight(stage: &Stage<'_, '_>, part: PartId) -> f64 {
+    const MEDIA_CHARS: usize = 8000;
+    let chars = match stage.view.part(part).kind {
+        PartKind::Call => stage.view.compact_args_chars(part),
+        PartKind::Media => MEDIA_CHARS,
+        PartKind::Thinking => 0,
+        PartKind::ServerTool | PartKind::Opaque => stage.view.part(part).value.len(),
+        PartKind::Text | PartKind::Result => stage.view.chars(part),
+    };
+    chars as f64
+}
+
+struct Fold<'f, 's, 'a> {
+    stage: &'f Stage<'s, 'a>,
+    options: &'f Rounds,
+    strategies: &'f [&'f dyn Strategy],
+    arrivals: Vec<Box<dyn Arrivals + 'f>>,
+    weights: Vec<f64>,
+    draft: &'f mut Draft,
+    account: Account,
+    /// Characters of the visible parts as they came in, and as they are sent.
+    full: f64,
+    sent: f64,
+    arrived_since_try: f64,
+}
+
+/// New cuts, and the first part that they touch.
+struct Round {
+    plan: Plan,
+    from: PartId,
+}
+
+impl Fold<'_, '_, '_> {
+    fn request(&mut self, request: u32, cached: u32, visible: u32, eligible: bool) {
+        let cached_parts = self.stage.parts_before(cached);
+        let parts = self.stage.parts_before(visible);
+        let full_cached = self.full;
+        self.full += self.weights[cached_parts..parts].iter().sum::<f64>();
+        let mut shared = self.sent;
+        self.account.is_round = false;
+        if eligible {
+            compose::arrive(
+                self.stage,
+                request,
+                cached,
+                visible,
+                &mut self.arrivals,
+                self.draft,
+            );
+        }
+        let arrived = self.sent(cached_parts..parts);
+        self.sent += arrived;
+        self.arrived_since_try += arrived;
+        let is_due = self.arrived_since_try * 100.0 >= self.options.retry_percent * self.sent;
+        if eligible && is_due && self.sent >= self.options.trigger_chars as f64 {
+            self.arrived_since_try = 0.0;
+            if let Some(round) = self.round(request, cached, visible) {
+                shared = self.sent(0..round.from.index());
+                self.take(round, visible);
+                self.sent = self.sent(0..parts);
+                self.account.is_round = true;
+                self.account.rounds += 1;
+            }
+        }
+        let prices = self.stage.model.cache;
+        let cost = |shared: f64, all: f64| prices.read * shared + prices.write * (all - shared);
+        self.account.requests += 1;
+        self.account.request_without = cost(full_cached, self.full);
+        self.account.request_with = cost(shared, self.sent);
+        self.account.cost_without += self.account.request_without;
+        self.account.cost_with += self.account.request_with;
+    }
+
+    /// Characters of these parts as they are sent.
+    fn sent(&self, parts: std::ops::Range<usize>) -> f64 {
+        parts.map(|at| self.sent_part(at)).sum()
+    }
+
+    fn sent_part(&self, at: usize) -> f64 {
+        let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
+        match self.draft.state(part) {
+            PartState::Whole => self.weights[at],
+            PartState::Gone => 0.0,
+            PartState::Trimmed | PartState::Cleared => self.draft.chars(part) as f64,
+        }
+    }
+
+    /// The round that pays best among the cached parts, if any does.
+    fn round(&self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+        let plan = compose::propose(self.stage, request, visible, self.strategies, self.draft);
+        let mut freed_by_part = vec![0.0; self.stage.parts_before(cached)];
+        for edit in &plan.edits {
+            for (part, freed) in self.frees(edit) {
+                if let Some(slot) = freed_by_part.get_mut(part.index()) {
+                    *slot = freed;
+                }
+            }
+        }
+        let from = self.best_start(&freed_by_part)?;
+        if guard::open_exchange_needs_thinking(self.stage, visible, from, self.draft) {
+            return None;
+        }
+        let edits = plan.edits.into_iter().filter(|edit| {
+            let position = guard::position(self.stage.view, edit);
+            position >= from && position.index() < freed_by_part.len()
+        });
+        let plan = Plan {
+            edits: edits.collect(),
+            skips: plan.skips,
+            needs: plan.needs,
+        };
+        let plan = compose::settle_again(self.stage, request, visible, plan, self.draft);
+        (!plan.edits.is_empty()).then_some(Round { plan, from })
+    }
+
+    /// What an edit frees, part by part.
+    fn frees(&self, edit: &Edit) -> Vec<(PartId, f64)> {
+        match &edit.action {
+            Action::DropTurn(turn) => {
+                let parts = self.stage.view.parts_of(*turn);
+                parts
+                    .map(|part| (part, self.sent_part(part.index())))
+                    .collect()
+            }
+            Action::DropPart(part) => vec![(*part, self.sent_part(part.index()))],
+            Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
+                vec![(
+                    *part,
+                    self.sent_part(part.index()) - edit.chars_after as f64,
+                )]
+            }
+            Action::InsertTurn(..) => Vec::new(),
+        }
+    }
+
+    /// Where to begin: every part that may be cut is tried as the first one, from the tail to the head.
+    fn best_start(&self, freed_by_part: &[f64]) -> Option<PartId> {
+        let prices = self.stage.model.cache;
+        let capital = self.account.cost_without - self.account.cost_with;
+        let least = (self.options.min_gain_chars as f64)
+            .max(self.options.min_gain_percent / 100.0 * self.sent);
+        let (mut behind, mut freed) = (0.0, 0.0);
+        let (mut best, mut best_net) = (None, 0.0);
+        for (at, &gain) in freed_by_part.iter().enumerate().rev() {
+            behind += self.sent_part(at) - gain;
+            if gain <= 0.0 {
+                continue;
+            }
+            freed += gain;
+            let cost = (prices.write - prices.read) * behind;
+            let net = prices.read * self.options.horizon * freed - cost;
+            if net > best_net && cost <= capital && freed >= least {
+                best_net = net;
+                best = Some(PartId(u32::try_from(at).unwrap_or(u32::MAX)));
+            }
+        }
+        best
+    }
+
+    fn take(&mut self, round: Round, visible: u32) {
+        compose::merge(self.stage, visible, round.plan, self.draft);
+        guard::remove_bound_thinking(self.stage, visible, round.from, self.draft);
+        for arrivals in &mut self.arrivals {
+            for part in self.stage.view.part_ids().skip(round.from.index()) {
+                if matches!(self.draft.state(part), PartState::Cleared | PartState::Gone) {
+                    arrivals.forget(part);
+                }
+            }
+        }
+    }
+}

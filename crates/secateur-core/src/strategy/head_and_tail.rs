@@ -1,0 +1,149 @@
+//! Keeping the beginning and the end of a text that is too long.
+
+use std::borrow::Cow;
+
+use crate::edit::{Edit, Piece, StrategyId, Why};
+use crate::scene::Scene;
+use crate::view::PartId;
+
+const GAP: &str = "\n...\n";
+const NOTE_START: &str = "\n\n[Tool result trimmed: kept first ";
+const NOTE_END: &str = " chars.]";
+
+/// Whether a text was trimmed before: it ends with the note.
+pub(super) fn is_trimmed(text: &str) -> bool {
+    text.ends_with(NOTE_END)
+        && text
+            .rfind(NOTE_START)
+            .is_some_and(|at| !text[at + NOTE_START.len()..].contains('\n'))
+}
+
+/// How much of a text stays, in characters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadAndTail {
+    pub(super) head_chars: usize,
+    pub(super) tail_chars: usize,
+    /// Whether a cut moves to the end of a line, where one lies within 20 % of what is kept.
+    pub(super) snap_to_lines: bool,
+}
+
+impl HeadAndTail {
+    /// An edit that trims the part, or `None` where nothing lies between head and tail or the part
+    /// was trimmed before.
+    pub(super) fn trim(
+        self,
+        scene: &Scene<'_, '_>,
+        part: PartId,
+        strategy: StrategyId,
+        why: Why,
+    ) -> Option<Edit> {
+        let chars = scene.chars(part);
+        if self.head_chars.saturating_add(self.tail_chars) >= chars {
+            return None;
+        }
+        let text = scene.text(part);
+        if is_trimmed(&text) {
+            return None;
+        }
+        let mut head = byte_of_char(&text, self.head_chars);
+        let mut tail = byte_of_char_from_end(&text, self.tail_chars);
+        let (mut head_chars, mut tail_chars) = (self.head_chars, self.tail_chars);
+        if self.snap_to_lines {
+            let line_end = snap_head(&text, head);
+            head_chars -= text[line_end..head].chars().count();
+            let line_start = snap_tail(&text, tail);
+            tail_chars -= text[tail..line_start].chars().count();
+            (head, tail) = (line_end, line_start);
+        }
+        let note = format!(
+            "{NOTE_START}{head_chars} chars and last {tail_chars} chars of {chars}{NOTE_END}"
+        );
+        let chars_after = head_chars + GAP.len() + tail_chars + note.len();
+        let pieces = vec![
+            Piece::Keep(0..head),
+            Piece::Note(Cow::Borrowed(GAP)),
+            Piece::Keep(tail..text.len()),
+            Piece::Note(note.into()),
+        ];
+        Some(Edit {
+            action: crate::edit::Action::Rewrite(part, pieces),
+            strategy,
+            why,
+            chars_before: chars,
+            chars_after,
+        })
+    }
+}
+
+fn byte_of_char(text: &str, chars: usize) -> usize {
+    text.char_indices()
+        .nth(chars)
+        .map_or(text.len(), |(at, _)| at)
+}
+
+fn byte_of_char_from_end(text: &str, chars: usize) -> usize {
+    match chars.checked_sub(1) {
+        Some(last) => text.char_indices().rev().nth(last).map_or(0, |(at, _)| at),
+        None => text.len(),
+    }
+}
+
+/// The end of the last whole line of the head, if it lies in its last fifth.
+fn snap_head(text: &str, head: usize) -> usize {
+    if text.as_bytes().get(head) == Some(&b'\n') {
+        return head;
+    }
+    match text[..head].rfind('\n') {
+        Some(at) if head - at <= head / 5 => at,
+        _ => head,
+    }
+}
+
+/// The start of the first whole line of the tail, if it lies in its first fifth.
+fn snap_tail(text: &str, tail: usize) -> usize {
+    if text[..tail].ends_with('\n') {
+        return tail;
+    }
+    match text[tail..].find('\n') {
+        Some(at) if at < (text.len() - tail) / 5 => tail + at + 1,
+        _ => tail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_fall_between_characters() {
+        let text = "aé漢🙂z";
+        assert_eq!(&text[..byte_of_char(text, 3)], "aé漢");
+        assert_eq!(&text[byte_of_char_from_end(text, 2)..], "🙂z");
+        assert_eq!(byte_of_char(text, 9), text.len());
+        assert_eq!(byte_of_char_from_end(text, 9), 0);
+        assert_eq!(byte_of_char_from_end(text, 0), text.len());
+    }
+
+    #[test]
+    fn a_cut_moves_to_a_line_end_that_is_near_and_to_none_that_is_far() {
+        let text = "01234567\n9abcdef";
+        assert_eq!(snap_head(text, 10), 8);
+        assert_eq!(snap_head(text, 8), 8);
+        assert_eq!(snap_head(text, 14), 14);
+        assert_eq!(snap_tail("xx\n34567890123", 1), 3);
+        assert_eq!(snap_tail("xx\n34567890123", 3), 3);
+        assert_eq!(snap_tail("x\n2\n4", 2), 2);
+        assert_eq!(snap_tail("x2345678\n0", 1), 1);
+    }
+
+    #[test]
+    fn knows_its_own_note() {
+        assert!(is_trimmed(
+            "a\n...\nb\n\n[Tool result trimmed: kept first 1 chars and last 1 chars of 9 chars.]"
+        ));
+        assert!(!is_trimmed("it has 9 chars.]"));
+        assert!(!is_trimmed(
+            "\n\n[Tool result trimmed: kept first …\nlog: 9 chars.]"
+        ));
+    }
+}

@@ -1,0 +1,83 @@
+//! Condenses an oversized result the first time it is seen.
+//!
+//! ## What it cuts
+//! Results of commands and searches (and of other tools, with `other_tools`) longer than `max_chars`.
+//! They are condensed to `keep_chars`: error, warning and failure lines with their context, first and last
+//! lines, paths with line numbers, test names, the numbers of a summary and exit codes stay word for
+//! word; repeats are folded with a count; logs, test output, diffs, listings, JSON, tables, HTML and
+//! search results each in their own way. Notes say what was left out.
+//!
+//! ## When it stays out
+//! Results that show a file (a model edits what it has read), reports of other agents, results with
+//! images, and results that failed and are not longer than `max_error_chars`.
+//!
+//! ## Example
+//! A build log of 80,000 characters becomes 2,250: its head, the errors with their context, and its end.
+//!
+//! Works on arrival, so no cached byte is rewritten. Idempotent: what is condensed fits.
+
+use super::tool_class::ToolClass;
+use super::{Strategy, options};
+use crate::arrival::{ArrivalText, Arrivals};
+use crate::condense::{Budget, condense};
+use crate::edit::{Plan, StrategyId, Why};
+use crate::scene::Scene;
+use crate::view::PartId;
+
+options! {
+    /// Options of `long-arrivals`.
+    pub struct LongArrivals {
+        /// Longer results are condensed, in characters.
+        max_chars: usize = 3000,
+        /// What they are condensed to, in characters, notes included.
+        keep_chars: usize = 2250,
+        /// The same limit for results that failed: what went wrong is rarely too long.
+        max_error_chars: usize = 6000,
+        /// Whether results of tools that neither run commands nor search are condensed too. Those that
+        /// show or change files, and reports of other agents, never are.
+        other_tools: bool = false,
+    }
+}
+
+impl LongArrivals {
+    /// Its id.
+    pub const ID: StrategyId = StrategyId("long-arrivals");
+}
+
+impl Strategy for LongArrivals {
+    fn id(&self) -> StrategyId {
+        Self::ID
+    }
+
+    fn plan(&self, _: &Scene<'_, '_>) -> Plan {
+        Plan::default()
+    }
+
+    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
+        Some(Box::new(Run(self)))
+    }
+}
+
+struct Run<'o>(&'o LongArrivals);
+
+impl Arrivals for Run<'_> {
+    fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
+        let options = self.0;
+        let max_chars = if scene.is_error(part) {
+            options.max_error_chars
+        } else {
+            options.max_chars
+        };
+        let fits_class = match scene.tool_class(part) {
+            Some(ToolClass::Command | ToolClass::Search) => true,
+            Some(ToolClass::Other) => options.other_tools,
+            Some(ToolClass::Read | ToolClass::Edit | ToolClass::Task) | None => false,
+        };
+        if !fits_class || text.is_replaced() || text.chars() <= max_chars.max(options.keep_chars) {
+            return;
+        }
+        if let Some(condensed) = condense(text.original(), &Budget::chars(options.keep_chars)) {
+            text.replace(condensed.pieces, LongArrivals::ID, Why::LongArrival);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Clears results that the work has moved on from.
+//!
+//! ## What it cuts
+//! Results of at least `min_chars` characters, by what they show and how long ago they were last of use,
+//! counted in requests:
+//! - a file that was edited and then left alone (`edited_files`), a file last touched before the user
+//!   spoke again (`past_files`), any other file (`other_files`), a file that the user named (`named_files`);
+//! - output of commands, searches, edits, other agents and other tools, by age; half of that once the
+//!   user has spoken again (`past_percent`).
+//!
+//! The result becomes a note that names the tool and the size and says how to get it back.
+//!
+//! ## When it stays out
+//! An age of 0 means never. Results with images, results that newer notes point to, and results of the
+//! present exchange stay.
+//!
+//! ## Example
+//! A file was read, edited, and not named again for three requests: its old content goes; the edit itself
+//! stays.
+//!
+//! Made for `cadence = "rounds"`. Idempotent in one request; ages grow with the conversation.
+
+use super::cleared::Words;
+use super::tool_class::ToolClass;
+use super::{Strategy, options};
+use crate::edit::{Plan, StrategyId, Why};
+use crate::placeholder::Style;
+use crate::scene::{PartState, Scene};
+use crate::view::{PartId, PartKind};
+
+options! {
+    /// Options of `stale-results`. Ages are in requests; 0 is never.
+    pub struct StaleResults {
+        /// Shorter results stay, in characters.
+        min_chars: usize = 2000,
+        /// Requests since an edited file was last touched, after which what was read of it goes.
+        edited_files: usize = 3,
+        /// The same for files last touched before the user spoke again.
+        past_files: usize = 8,
+        /// The same for files that a user's message names.
+        named_files: usize = 0,
+        /// The same for all other files.
+        other_files: usize = 8,
+        /// Age at which a command's output goes.
+        commands: usize = 2,
+        /// Age at which a search's output goes.
+        searches: usize = 2,
+        /// Age at which the answer of an edit goes.
+        edits: usize = 0,
+        /// Age at which another agent's report goes.
+        tasks: usize = 0,
+        /// Age at which any other tool's output goes.
+        others: usize = 0,
+        /// Share of these ages that counts once the user has spoken again, in percent.
+        past_percent: usize = 50,
+    }
+}
+
+impl StaleResults {
+    /// Its id.
+    pub const ID: StrategyId = StrategyId("stale-results");
+
+    /// The age at which such a result goes once the user has (or has not) spoken again.
+    fn limit(&self, class: ToolClass, is_past: bool) -> usize {
+        let age = match class {
+            ToolClass::Command => self.commands,
+            ToolClass::Search => self.searches,
+            ToolClass::Edit => self.edits,
+            ToolClass::Task => self.tasks,
+            ToolClass::Read | ToolClass::Other => self.others,
+        };
+        if is_past {
+            (age * self.past_percent).div_ceil(100)
+        } else {
+            age
+        }
+    }
+}
+
+/// What is known of a file at a request.
+#[derive(Clone, Copy, Default)]
+struct File {
+    touched: u32,
+    user_turns: u32,
+    is_edited: bool,
+    is_named: bool,
+}
+
+impl Strategy for StaleResults {
+    fn id(&self) -> StrategyId {
+        Self::ID
+    }
+
+    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+        let facts = scene.tool_facts();
+        let mut files = vec![File::default(); facts.files()];
+        for turn in scene.turns() {
+            for part in scene.parts(turn) {
+                let Some(file) = facts.file(part).and_then(|file| files.get_mut(file)) else {
+                    continue;
+                };
+                let seen = scene.last_use(part);
+                if seen.request >= file.touched {
+                    file.touched = seen.request;
+                    file.user_turns = seen.user_turns;
+                }
+                let is_call = scene.kind(part) == PartKind::Call;
+                file.is_edited |= is_call && scene.tool_class(part) == Some(ToolClass::Edit);
+            }
+        }
+        for (at, file) in files.iter_mut().enumerate() {
+            file.is_named = facts.is_named(at, scene.user_turns());
+        }
+        let mut plan = Plan::default();
+        for turn in scene.turns() {
+            for part in scene
+                .parts(turn)
+                .filter(|&part| scene.kind(part) == PartKind::Result)
+            {
+                let stands = !matches!(scene.state(part), PartState::Cleared | PartState::Gone);
+                if stands
+                    && scene.chars(part) >= self.min_chars
+                    && self.is_stale(scene, part, &files)
+                    && !WORDS.already_in(scene, part)
+                {
+                    plan.edits
+                        .push(WORDS.clear(scene, part, Self::ID, Why::StaleResult));
+                }
+            }
+        }
+        plan
+    }
+}
+
+impl StaleResults {
+    fn is_stale(&self, scene: &Scene<'_, '_>, part: PartId, files: &[File]) -> bool {
+        let Some(class) = scene.tool_class(part) else {
+            return false;
+        };
+        let seen = scene.last_use(part);
+        let age = scene.request().saturating_sub(seen.request) as usize;
+        let file = scene
+            .tool_facts()
+            .file(part)
+            .and_then(|file| files.get(file));
+        let reached = |age: usize, limit: usize| limit > 0 && age >= limit;
+        if class != ToolClass::Read {
+            return reached(age, self.limit(class, seen.user_turns < scene.user_turns()));
+        }
+        let Some(file) = file else {
+            return reached(age, self.other_files);
+        };
+        let untouched = age.min(scene.request().saturating_sub(file.touched) as usize);
+        let limit = if file.is_edited {
+            self.edited_files
+        } else if file.user_turns < scene.user_turns() {
+            self.past_files
+        } else if file.is_named {
+            self.named_files
+        } else {
+            self.other_files
+        };
+        reached(untouched, limit)
+    }
+}
+
+/// The words for a cleared result. Nothing in them changes from request to request.
+const WORDS: Words<'static> = Words {
+    style: Style::Described,
+    plain: "[Old tool result content cleared]",
+};

@@ -1,0 +1,130 @@
+//! What a tool does, told from its name: each kind of result ages in its own way.
+
+/// Kinds of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ToolClass {
+    /// Shows a file.
+    Read,
+    /// Runs a command.
+    Command,
+    /// Searches, or lists names.
+    Search,
+    /// Changes a file.
+    Edit,
+    /// Hands work to another agent, which reports.
+    Task,
+    /// Anything else.
+    Other,
+}
+
+/// Words in tool names, most telling first.
+const WORDS: [(ToolClass, &[&str]); 5] = [
+    (ToolClass::Task, &["task", "agent", "subagent", "delegate"]),
+    (
+        ToolClass::Edit,
+        &[
+            "edit",
+            "write",
+            "multiedit",
+            "replace",
+            "patch",
+            "create",
+            "insert",
+            "notebookedit",
+        ],
+    ),
+    (
+        ToolClass::Search,
+        &["grep", "glob", "search", "find", "ls", "list", "rg", "tree"],
+    ),
+    (
+        ToolClass::Read,
+        &["read", "view", "open", "cat", "notebookread"],
+    ),
+    (
+        ToolClass::Command,
+        &[
+            "bash",
+            "shell",
+            "exec",
+            "execute",
+            "run",
+            "command",
+            "terminal",
+            "powershell",
+        ],
+    ),
+];
+
+impl ToolClass {
+    /// The class of a tool by the words in its name (`mcp__fs__read_file`, `NotebookEdit`,
+    /// `run-command`). Only the last part of a routed name counts.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        let name = name.rsplit("__").next().unwrap_or(name);
+        let words: Vec<String> = words(name).collect();
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let found = WORDS.into_iter().find(|(_, known)| has(known));
+        found.map_or(Self::Other, |(class, _)| class)
+    }
+}
+
+/// The words of an identifier, in lower case: split at `_`, `-`, `.`, `:`, spaces and capitals.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut was_lower = false;
+    for character in name.chars() {
+        let starts = !character.is_alphanumeric() || (character.is_uppercase() && was_lower);
+        was_lower = character.is_lowercase();
+        if starts || words.is_empty() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| character.is_alphanumeric()) {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words.into_iter().filter(|word| !word.is_empty())
+}
+
+/// Arguments that name the file that a call is about.
+pub(crate) const PATH_KEYS: [&str; 6] = [
+    "file_path",
+    "path",
+    "filePath",
+    "notebook_path",
+    "filename",
+    "file",
+];
+
+/// The last component of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_common_agents_are_understood() {
+        for (name, class) in [
+            ("Read", ToolClass::Read),
+            ("read_file", ToolClass::Read),
+            ("mcp__fs__read_file", ToolClass::Read),
+            ("str_replace_based_edit_tool", ToolClass::Edit),
+            ("NotebookEdit", ToolClass::Edit),
+            ("apply_patch", ToolClass::Edit),
+            ("write_file", ToolClass::Edit),
+            ("Bash", ToolClass::Command),
+            ("execute_command", ToolClass::Command),
+            ("Grep", ToolClass::Search),
+            ("search_files", ToolClass::Search),
+            ("LS", ToolClass::Search),
+            ("Task", ToolClass::Task),
+            ("get_weather", ToolClass::Other),
+            ("", ToolClass::Other),
+        ] {
+            assert_eq!(ToolClass::of(name), class, "{name}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! When things came: the requests that a conversation is made of.
+//!
+//! A body shows its own past: the model was called right before each of its turns, so the turns before
+//! that point were a request. Nothing else is known of the past, and nothing else is needed.
+
+use crate::view::{PartKind, Role, TurnId, View};
+
+/// When a part was last of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Number of the request, from 0.
+    pub request: u32,
+    /// How many user messages there were.
+    pub user_turns: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    /// For each request: how many turns it had.
+    requests: Vec<u32>,
+    /// For each turn: the first request that had it, and the user messages up to it.
+    first_use: Vec<Use>,
+}
+
+impl Timeline {
+    pub(crate) fn of(view: &View<'_>) -> Self {
+        let mut requests = Vec::new();
+        let mut first_use = Vec::with_capacity(view.turns().len());
+        let (mut user_turns, mut was_assistant) = (0, true);
+        for turn in view.turn_ids() {
+            let is_assistant = view.turn(turn).role == Role::Assistant;
+            if is_assistant && !was_assistant {
+                requests.push(turn.0);
+            }
+            was_assistant = is_assistant;
+            let has_result = || {
+                view.parts_of(turn)
+                    .any(|part| view.part(part).kind == PartKind::Result)
+            };
+            if view.is_user_authored(turn) && !has_result() {
+                user_turns += 1;
+            }
+            first_use.push(Use {
+                request: u32::try_from(requests.len()).unwrap_or(u32::MAX),
+                user_turns,
+            });
+        }
+        let all = u32::try_from(view.turns().len()).unwrap_or(u32::MAX);
+        if requests.last() != Some(&all) {
+            requests.push(all);
+        }
+        Self {
+            requests,
+            first_use,
+        }
+    }
+
+    /// For each request: how many turns it had. The last one is the present request.
+    pub(crate) fn requests(&self) -> &[u32] {
+        &self.requests
+    }
+
+    /// When a turn came.
+    pub(crate) fn first_use(&self, turn: TurnId) -> Use {
+        self.first_use[turn.index()]
+    }
+
+    /// User messages among the first `visible` turns.
+    pub(crate) fn user_turns(&self, visible: u32) -> u32 {
+        let last = (visible as usize).checked_sub(1);
+        last.and_then(|last| self.first_use.get(last))
+            .map_or(0, |last| last.user_turns)
+    }
+}

@@ -1,0 +1,112 @@
+//! What calls and results are about: the kind of tool, and the file. Found once for a body.
+
+use std::collections::HashMap;
+
+use crate::strategy::tool_class::{PATH_KEYS, ToolClass, file_name};
+use crate::timeline::Timeline;
+use crate::view::{Exchanges, PartId, PartKind, View};
+
+/// See the module.
+#[derive(Debug)]
+pub struct ToolFacts {
+    classes: Vec<Option<ToolClass>>,
+    files: Vec<Option<u32>>,
+    /// For each file: how many user messages there were when one first named it.
+    named_at: Vec<Option<u32>>,
+}
+
+impl ToolFacts {
+    pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges, timeline: &Timeline) -> Self {
+        let count = view.parts().len();
+        let (mut classes, mut files) = (vec![None; count], vec![None; count]);
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut paths: Vec<String> = Vec::new();
+        for id in view.part_ids() {
+            match view.part(id).kind {
+                PartKind::Call => {
+                    classes[id.index()] = view.name(id).map(|name| ToolClass::of(&name));
+                    files[id.index()] = view.first_arg(id, &PATH_KEYS).map(|path| {
+                        let next = u32::try_from(paths.len()).unwrap_or(u32::MAX);
+                        *numbers.entry(path).or_insert_with_key(|path| {
+                            paths.push(path.clone());
+                            next
+                        })
+                    });
+                }
+                PartKind::Result => {
+                    if let Some(call) = exchanges.call_of(id) {
+                        classes[id.index()] = classes[call.index()];
+                        files[id.index()] = files[call.index()];
+                    }
+                }
+                _ => {}
+            }
+        }
+        let words = user_words(view, timeline, &paths);
+        let named_at = paths
+            .iter()
+            .map(|path| words.get(file_name(path)).copied())
+            .collect();
+        Self {
+            classes,
+            files,
+            named_at,
+        }
+    }
+
+    /// What kind of tool a call or result is of; `None` if that is not known.
+    #[must_use]
+    pub fn class(&self, part: PartId) -> Option<ToolClass> {
+        self.classes[part.index()]
+    }
+
+    /// The number of the file that a call or result is about.
+    #[must_use]
+    pub fn file(&self, part: PartId) -> Option<usize> {
+        self.files[part.index()].map(|file| file as usize)
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.named_at.len()
+    }
+
+    /// Whether one of the first `user_turns` user messages names the file.
+    #[must_use]
+    pub fn is_named(&self, file: usize, user_turns: u32) -> bool {
+        self.named_at
+            .get(file)
+            .copied()
+            .flatten()
+            .is_some_and(|at| at <= user_turns)
+    }
+}
+
+/// The words of user messages that are names of these files, and when each was first said.
+fn user_words(view: &View<'_>, timeline: &Timeline, paths: &[String]) -> HashMap<String, u32> {
+    let wanted: std::collections::HashSet<&str> =
+        paths.iter().map(|path| file_name(path)).collect();
+    let mut words = HashMap::new();
+    if wanted.is_empty() {
+        return words;
+    }
+    let part_of_name = |character: char| character.is_alphanumeric() || "._-".contains(character);
+    for id in view.part_ids() {
+        let part = view.part(id);
+        let Some(turn) = part.turn.filter(|_| part.kind == PartKind::Text) else {
+            continue;
+        };
+        if !view.is_user_authored(turn) {
+            continue;
+        }
+        let user_turns = timeline.first_use(turn).user_turns;
+        for word in view.text(id).split(|character| !part_of_name(character)) {
+            let word = word.trim_end_matches('.');
+            if wanted.contains(word) {
+                words.entry(word.to_owned()).or_insert(user_turns);
+            }
+        }
+    }
+    words
+}

@@ -1,0 +1,88 @@
+//! Puts the single kinds of evidence together into one score per chunk.
+
+use crate::index::Index;
+use crate::{Chunk, bm25, links, neighbours, titles};
+
+/// How much each kind of evidence counts beside the words of the text (which count 1).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Words that the title shares with the question. Default 0.3.
+    pub title: f32,
+    /// Neighbouring words of the question that stand close in the text. Default 0.2.
+    pub nearness: f32,
+    /// A text that opens with the subject of a title that matches. Default 0.3.
+    pub opening: f32,
+    /// Being named by a chunk that scores well. Default 0.6.
+    pub link: f32,
+    /// A rare name shared with a chunk that scores well. Default 0.3.
+    pub name: f32,
+    /// How many links in a row count. Default 2.
+    pub steps: u8,
+    /// The score of the neighbouring chunk of the same document. Default 0.15.
+    pub neighbour: f32,
+    /// Likeness of meaning, in the hybrid scorer. Default 0.15.
+    pub meaning: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            title: 0.3,
+            nearness: 0.2,
+            opening: 0.3,
+            link: 0.6,
+            name: 0.3,
+            steps: 2,
+            neighbour: 0.15,
+            meaning: 0.15,
+        }
+    }
+}
+
+/// Scores from words, and from likeness of meaning where `meaning` holds one value in 0..=1 per chunk.
+pub(crate) fn score(
+    question: &str,
+    chunks: &[Chunk<'_>],
+    meaning: &[f32],
+    weights: &Weights,
+) -> Vec<f32> {
+    let index = Index::read(question, chunks);
+    let mut scores = bm25::score(&index);
+    to_unit(&mut scores);
+    let overlap = titles::overlap(&index);
+    for ((score, counts), title) in scores.iter_mut().zip(&index.chunks).zip(overlap) {
+        *score += title * (weights.title + weights.opening * counts.opening);
+        *score += weights.nearness * counts.nearness;
+    }
+    for (score, likeness) in scores.iter_mut().zip(meaning) {
+        *score += weights.meaning * likeness;
+    }
+    to_unit(&mut scores);
+    let beside = neighbours::best_beside(chunks, &scores);
+    for (score, beside) in scores.iter_mut().zip(beside) {
+        *score += weights.neighbour * beside;
+    }
+    to_unit(&mut scores);
+    let mut linked = scores.clone();
+    for _ in 0..weights.steps {
+        let named = links::named_by_good_chunks(&index, &linked);
+        let sharing = links::sharing_names_with_good_chunks(&index, &linked);
+        for (((linked, score), named), sharing) in
+            linked.iter_mut().zip(&scores).zip(named).zip(sharing)
+        {
+            *linked = score + weights.link * named + weights.name * sharing;
+        }
+        to_unit(&mut linked);
+    }
+    linked
+}
+
+/// Divides by the greatest score, so that the best chunk has 1. All zeros stay zeros.
+pub(crate) fn to_unit(scores: &mut [f32]) {
+    let best = scores.iter().copied().fold(0.0_f32, f32::max);
+    if best > 0.0 {
+        for score in scores {
+            *score = (*score / best).clamp(0.0, 1.0);
+        }
+    }
+}

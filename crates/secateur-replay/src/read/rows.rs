@@ -1,0 +1,88 @@
+//! A JSON document that is a session: an object with `messages`, or a bare array of messages.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::parts::{Calls, read_message};
+use super::{Loaded, Unreadable};
+use crate::price::chars_to_tokens;
+use crate::session::{PartKind, Session};
+
+/// True for a file that is one JSON value rather than a line per value.
+pub(crate) fn is_one_document(text: &str) -> bool {
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    serde_json::from_str::<&RawValue>(first).is_err()
+        && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// Reads one document; `line` says where it stands.
+pub(crate) fn read_document(name: &str, line: usize, text: &str, loaded: &mut Loaded) {
+    let place = format!("{name}:{line}");
+    match session_of(&place, text) {
+        Ok(session) => loaded.sessions.push(session),
+        Err(reason) => loaded.unreadable.push(Unreadable { place, reason }),
+    }
+}
+
+fn session_of(place: &str, text: &str) -> Result<Session, String> {
+    let (id, list, usage) = if text.starts_with('[') {
+        (None, text.to_owned(), Value::Null)
+    } else {
+        let fields: std::collections::HashMap<String, Box<RawValue>> =
+            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+        let list = fields
+            .get("messages")
+            .ok_or("no `messages` array")?
+            .get()
+            .to_owned();
+        let id = fields
+            .get("id")
+            .and_then(|id| serde_json::from_str::<String>(id.get()).ok());
+        let usage = fields
+            .get("usage")
+            .and_then(|u| serde_json::from_str(u.get()).ok())
+            .unwrap_or(Value::Null);
+        (id, list, usage)
+    };
+    let raws: Vec<&RawValue> = serde_json::from_str(&list)
+        .map_err(|error| format!("`messages` is not an array: {error}"))?;
+    let mut calls = Calls::new();
+    let mut messages = Vec::with_capacity(raws.len());
+    for (index, raw) in raws.iter().enumerate() {
+        let value: Value =
+            serde_json::from_str(raw.get()).map_err(|error| format!("message {index}: {error}"))?;
+        let message = read_message(raw.get(), &value, &mut calls)
+            .ok_or_else(|| format!("message {index}: no known role"))?;
+        messages.push(message);
+    }
+    let mut session = Session {
+        id: id.unwrap_or_else(|| place.to_owned()),
+        messages,
+        fixed_tokens: 0.0,
+    };
+    if session.boundaries().next().is_none() {
+        return Err("no request: no assistant message follows another's".to_owned());
+    }
+    let billed = |upto: usize| {
+        usage
+            .get(upto)
+            .and_then(|u| u.get("request_tokens"))
+            .and_then(Value::as_f64)
+    };
+    session.fixed_tokens = fixed_tokens(&session, billed);
+    Ok(session)
+}
+
+/// The billed tokens of the first request that has a count, minus those of its messages.
+pub(crate) fn fixed_tokens(session: &Session, billed: impl Fn(usize) -> Option<f64>) -> f64 {
+    for upto in session.boundaries() {
+        let Some(billed) = billed(upto) else { continue };
+        let parts = session.messages[..upto].iter().flat_map(|m| &m.parts);
+        let chars: usize = parts
+            .filter(|p| p.kind != PartKind::Thinking)
+            .map(|p| p.text.chars().count())
+            .sum();
+        return (billed - chars_to_tokens(chars)).max(0.0);
+    }
+    0.0
+}

@@ -1,0 +1,286 @@
+//! One session under one policy: bill, ids, lines.
+
+use std::sync::Arc;
+
+use crate::index::{Index, Version};
+use crate::price::Meter;
+use crate::session::{PartKind, Role, Session};
+
+/// A part as it is sent.
+#[derive(Debug, Clone)]
+pub struct PrunedPart {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its text as sent; a clone of the session's allocation where nothing changed.
+    pub text: Arc<str>,
+}
+
+/// A message as it is sent.
+#[derive(Debug, Clone)]
+pub struct PrunedMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// The parts that are left.
+    pub parts: Vec<PrunedPart>,
+}
+
+/// What is sent at one boundary.
+#[derive(Debug, Clone, Default)]
+pub struct Pruned {
+    /// The messages that are left.
+    pub messages: Vec<PrunedMessage>,
+    /// New decisions were taken at this boundary.
+    pub round: bool,
+}
+
+impl Pruned {
+    /// Everything up to a boundary, as it is.
+    pub fn whole(session: &Session, upto: usize) -> Self {
+        let messages = session.messages[..upto]
+            .iter()
+            .map(|m| PrunedMessage {
+                role: m.role,
+                parts: m
+                    .parts
+                    .iter()
+                    .map(|p| PrunedPart {
+                        kind: p.kind,
+                        text: Arc::clone(&p.text),
+                    })
+                    .collect(),
+            })
+            .collect();
+        Self {
+            messages,
+            round: false,
+        }
+    }
+}
+
+/// A policy: starts afresh on every session.
+pub trait Policy: Sync {
+    /// Begins a session.
+    fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's>;
+}
+
+/// A policy on its way through one session; called at each boundary in order.
+pub trait Run {
+    /// What is sent at the boundary `upto`.
+    fn at(&mut self, upto: usize) -> Pruned;
+}
+
+struct Stateless<'s, F>(&'s F, &'s Session);
+
+impl<F: Fn(&Session, usize) -> Pruned> Run for Stateless<'_, F> {
+    fn at(&mut self, upto: usize) -> Pruned {
+        (self.0)(self.1, upto)
+    }
+}
+
+impl<F: Fn(&Session, usize) -> Pruned + Sync> Policy for F {
+    fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
+        Box::new(Stateless(self, session))
+    }
+}
+
+/// What one session came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionScore {
+    /// Requests made.
+    pub requests: usize,
+    /// Requests at which new decisions were taken.
+    pub rounds: usize,
+    /// Cost with the policy.
+    pub cost: f64,
+    /// Cost without.
+    pub full_cost: f64,
+    /// Tokens sent with the policy.
+    pub tokens: f64,
+    /// Tokens sent without.
+    pub full_tokens: f64,
+    /// Of `tokens`, those read from the cache.
+    pub cache_read: f64,
+    /// Identifiers asked for that the full context holds.
+    pub ids: usize,
+    /// Of these, still there.
+    pub ids_kept: usize,
+    /// Lines asked for that the full context holds.
+    pub lines: usize,
+    /// Of these, still there.
+    pub lines_kept: usize,
+}
+
+/// All sessions under one policy.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// One score per session, in the order of the sessions.
+    pub sessions: Vec<SessionScore>,
+}
+
+impl Totals {
+    fn sum(&self, of: impl Fn(&SessionScore) -> f64) -> f64 {
+        self.sessions.iter().map(of).sum()
+    }
+
+    /// Cost of all requests over the cost without pruning.
+    pub fn bill(&self) -> f64 {
+        ratio(self.sum(|s| s.cost), self.sum(|s| s.full_cost))
+    }
+
+    /// The worst single session's bill.
+    pub fn worst(&self) -> f64 {
+        self.sessions
+            .iter()
+            .map(|s| ratio(s.cost, s.full_cost))
+            .fold(0.0, f64::max)
+    }
+
+    /// Tokens sent over those sent without pruning.
+    pub fn tokens(&self) -> f64 {
+        ratio(self.sum(|s| s.tokens), self.sum(|s| s.full_tokens))
+    }
+
+    /// Share of the tokens that came from the cache.
+    pub fn cache_read_share(&self) -> f64 {
+        ratio(self.sum(|s| s.cache_read), self.sum(|s| s.tokens))
+    }
+
+    /// Rounds per session.
+    pub fn rounds_per_session(&self) -> f64 {
+        ratio(self.sum(|s| count(s.rounds)), count(self.sessions.len()))
+    }
+
+    /// Share of the identifiers still there.
+    pub fn ids(&self) -> f64 {
+        ratio(self.sum(|s| count(s.ids_kept)), self.sum(|s| count(s.ids)))
+    }
+
+    /// Share of the lines still there.
+    pub fn lines(&self) -> f64 {
+        ratio(
+            self.sum(|s| count(s.lines_kept)),
+            self.sum(|s| count(s.lines)),
+        )
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn count(n: usize) -> f64 {
+    n as f64
+}
+
+/// 1 when there is nothing to divide by: nothing asked for, nothing lost.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 1.0 }
+}
+
+/// A request as version numbers; messages are told apart by their role.
+type Sequence = Vec<(Role, u32)>;
+
+/// Replays one session under several policies; the session is searched once for all of them.
+pub fn replay_session(session: &Session, policies: &[&dyn Policy]) -> Vec<SessionScore> {
+    let mut index = Index::of(session);
+    policies
+        .iter()
+        .map(|policy| replay_one(session, &mut index, *policy))
+        .collect()
+}
+
+fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> SessionScore {
+    let mut run = policy.start(session);
+    let mut score = SessionScore::default();
+    let (mut meter, mut full_meter) = (Meter::default(), Meter::default());
+    let mut live = vec![0u32; index.target_count];
+    let mut first_seen = vec![false; index.target_count];
+    let (mut sent, mut seen, mut full_chars) = (Sequence::new(), 0, 0);
+    for upto in session.boundaries() {
+        let before = full_chars;
+        for part in session.messages[seen..upto].iter().flat_map(|m| &m.parts) {
+            let version = index.version(part.kind, &part.text);
+            let version = &index.versions[version as usize];
+            full_chars += version.chars;
+            version
+                .hits
+                .iter()
+                .for_each(|&t| first_seen[t as usize] = true);
+        }
+        seen = upto;
+        full_meter.add(session.fixed_tokens, before, full_chars);
+
+        let pruned = run.at(upto);
+        score.rounds += usize::from(pruned.round);
+        let next: Sequence = pruned
+            .messages
+            .iter()
+            .flat_map(|m| {
+                m.parts
+                    .iter()
+                    .map(|p| (m.role, index.version(p.kind, &p.text)))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let same = sent.iter().zip(&next).take_while(|(a, b)| a == b).count();
+        let chars_of = |parts: &[(Role, u32)]| {
+            parts
+                .iter()
+                .map(|p| index.versions[p.1 as usize].chars)
+                .sum::<usize>()
+        };
+        let inside = match (sent.get(same), next.get(same)) {
+            (Some(a), Some(b)) if a.0 == b.0 => {
+                shared_chars(&index.versions[a.1 as usize], &index.versions[b.1 as usize])
+            }
+            _ => 0,
+        };
+        meter.add(
+            session.fixed_tokens,
+            chars_of(&next[..same]) + inside,
+            chars_of(&next),
+        );
+        for part in &sent[same..] {
+            index.versions[part.1 as usize]
+                .hits
+                .iter()
+                .for_each(|&t| live[t as usize] -= 1);
+        }
+        for part in &next[same..] {
+            index.versions[part.1 as usize]
+                .hits
+                .iter()
+                .for_each(|&t| live[t as usize] += 1);
+        }
+        sent = next;
+
+        score.requests += 1;
+        if let Some(wanted) = index.wanted.get(&upto) {
+            let held = |list: &[u32]| list.iter().filter(|&&t| first_seen[t as usize]).count();
+            let kept = |list: &[u32]| {
+                list.iter()
+                    .filter(|&&t| first_seen[t as usize] && live[t as usize] > 0)
+                    .count()
+            };
+            score.ids += held(&wanted.ids);
+            score.ids_kept += kept(&wanted.ids);
+            score.lines += held(&wanted.lines);
+            score.lines_kept += kept(&wanted.lines);
+        }
+    }
+    score.cost = meter.cost;
+    score.tokens = meter.tokens;
+    score.cache_read = meter.cache_read;
+    score.full_cost = full_meter.cost;
+    score.full_tokens = full_meter.tokens;
+    score
+}
+
+/// Characters that two versions of a part have in common from their start.
+fn shared_chars(a: &Version, b: &Version) -> usize {
+    if a.kind != b.kind {
+        return 0;
+    }
+    a.text
+        .chars()
+        .zip(b.text.chars())
+        .take_while(|(x, y)| x == y)
+        .count()
+}

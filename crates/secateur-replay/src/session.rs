@@ -1,0 +1,106 @@
+//! A recorded conversation: messages, parts, and the points at which a model was called.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// Who speaks. `System` also stands for OpenAI's `developer`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// System or developer text.
+    System,
+    /// The user, and in Anthropic's dialect also tool results.
+    User,
+    /// The model.
+    Assistant,
+    /// An OpenAI tool result.
+    Tool,
+}
+
+/// What a part is. The kind is part of a part's identity: the same text as thinking and as text differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PartKind {
+    /// Plain text.
+    Text,
+    /// Thinking; the signature is neither priced nor searched.
+    Thinking,
+    /// A tool call; its text is the input as compact JSON.
+    ToolUse,
+    /// A tool result; several text blocks are joined by a newline.
+    ToolResult,
+    /// Image, document, redacted thinking or anything unknown: it has no text.
+    Opaque,
+}
+
+/// The call that a `ToolUse` part makes, or that a `ToolResult` part answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments; `Null` where they are not JSON.
+    pub input: Value,
+}
+
+/// One content block.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its text as priced and searched.
+    pub text: Arc<str>,
+    /// Calls carry themselves; results carry the call they answer when it is in the session.
+    pub call: Option<Arc<ToolCall>>,
+    /// Results: the tool said that it failed.
+    pub is_error: bool,
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// Its parts, in order.
+    pub parts: Vec<Part>,
+    /// The exact JSON of the message.
+    pub raw: Box<str>,
+}
+
+/// One recorded conversation.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// Where it came from: the row's id, or the file's name and line.
+    pub id: String,
+    /// All messages.
+    pub messages: Vec<Message>,
+    /// Tokens of system prompt and tool schemas in front of the messages; 0 when unknown.
+    pub fixed_tokens: f64,
+}
+
+impl Session {
+    /// Lengths of the message lists at which a model was called: `messages[..upto]` was sent and
+    /// `messages[upto]` is the answer.
+    pub fn boundaries(&self) -> impl Iterator<Item = usize> + '_ {
+        (1..self.messages.len()).filter(|&i| {
+            self.messages[i].role == Role::Assistant && self.messages[i - 1].role != Role::Assistant
+        })
+    }
+
+    /// The request body that the client would have sent at the boundary `upto`, with every message
+    /// byte for byte as it was recorded.
+    pub fn body(&self, upto: usize) -> Vec<u8> {
+        let upto = upto.min(self.messages.len());
+        let size: usize = self.messages[..upto].iter().map(|m| m.raw.len() + 1).sum();
+        let mut body = Vec::with_capacity(size + 16);
+        body.extend_from_slice(b"{\"messages\":[");
+        for (i, message) in self.messages[..upto].iter().enumerate() {
+            if i > 0 {
+                body.push(b',');
+            }
+            body.extend_from_slice(message.raw.as_bytes());
+        }
+        body.extend_from_slice(b"]}");
+        body
+    }
+}

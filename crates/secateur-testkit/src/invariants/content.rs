@@ -1,0 +1,172 @@
+//! What must stay whatever a policy says: ends, media, unknown kinds, thinking.
+
+use secateur_core::dialect::DialectId;
+use secateur_core::models;
+use serde_json::Value;
+
+use super::demand;
+use crate::raw::{BlockKind, RawRequest, blocks_in};
+
+fn role(item: &Value, dialect: DialectId) -> &str {
+    let absent = if dialect == DialectId::GeminiGenerateContent {
+        "user"
+    } else {
+        ""
+    };
+    item.get("role").and_then(Value::as_str).unwrap_or(absent)
+}
+
+/// Whether a user wrote something here, and did not only hand back results.
+fn is_authored_by_user(item: &Value, dialect: DialectId) -> bool {
+    let is_result =
+        |block: &Value| block["type"] == "tool_result" || block.get("functionResponse").is_some();
+    let content = item.get("content").or(item.get("parts"));
+    role(item, dialect) == "user"
+        && match content {
+            Some(Value::Array(blocks)) => blocks.iter().any(|block| !is_result(block)),
+            Some(Value::Null) | None => false,
+            Some(_) => true,
+        }
+}
+
+/// System turns, what stands before the first user turn, and the last user turn.
+pub(super) fn ends_survive(
+    dialect: DialectId,
+    before: &RawRequest<'_>,
+    after: &RawRequest<'_>,
+    edits_last_user: bool,
+) -> Result<(), String> {
+    let parse = |items: &[&str]| -> Vec<Value> {
+        items
+            .iter()
+            .map(|item| serde_json::from_str(item).unwrap_or_default())
+            .collect()
+    };
+    let (was, is) = (parse(&before.items), parse(&after.items));
+    let systems = |values: &[Value], raw: &[&str]| -> Vec<String> {
+        let is_system = |at: &usize| matches!(role(&values[*at], dialect), "system" | "developer");
+        (0..values.len())
+            .filter(is_system)
+            .map(|at| raw[at].to_owned())
+            .collect()
+    };
+    demand!(
+        systems(&was, &before.items) == systems(&is, &after.items),
+        "a system turn changed"
+    );
+    let authored = |item: &Value| is_authored_by_user(item, dialect);
+    let Some(first) = was.iter().position(authored) else {
+        return Err("pruned without any user turn".into());
+    };
+    demand!(
+        after.items.get(..first) == before.items.get(..first),
+        "what stands before the first user turn changed"
+    );
+    let last = was
+        .iter()
+        .rposition(authored)
+        .and_then(|at| before.items.get(at));
+    let last_now = is
+        .iter()
+        .rposition(authored)
+        .and_then(|at| after.items.get(at));
+    demand!(last_now.is_some(), "no user turn is left");
+    demand!(
+        edits_last_user || last.map(|raw| without_results(raw)) == last_now.map(|raw| without_results(raw)),
+        "the last user turn changed"
+    );
+    Ok(())
+}
+
+/// What a user wrote in a turn: tool results that share it may be shortened.
+fn without_results(item: &str) -> Value {
+    let mut item: Value = serde_json::from_str(item).unwrap_or_default();
+    for key in ["content", "parts"] {
+        if let Some(blocks) = item.get_mut(key).and_then(Value::as_array_mut) {
+            blocks.retain(|block| {
+                block["type"] != "tool_result"
+                    && block.get("functionResponse").is_none()
+                    && block.get("function_response").is_none()
+            });
+        }
+    }
+    item
+}
+
+fn of_kind<'a>(request: &RawRequest<'a>, dialect: DialectId, kind: BlockKind) -> Vec<&'a str> {
+    let blocks = request
+        .items
+        .iter()
+        .flat_map(|item| blocks_in(item, dialect));
+    blocks
+        .filter(|(found, _)| *found == kind)
+        .map(|(_, raw)| raw)
+        .collect()
+}
+
+pub(super) fn untouchables_survive(
+    dialect: DialectId,
+    before: &RawRequest<'_>,
+    after: &RawRequest<'_>,
+) -> Result<(), String> {
+    let found = |request| of_kind(request, dialect, BlockKind::Untouchable);
+    demand!(
+        found(before) == found(after),
+        "media or a block of unknown kind was lost or changed"
+    );
+    Ok(())
+}
+
+pub(super) fn thinking_is_whole_or_gone(
+    dialect: DialectId,
+    before: &RawRequest<'_>,
+    after: &RawRequest<'_>,
+    first_edit_at: usize,
+    in_rounds: bool,
+) -> Result<(), String> {
+    let was = of_kind(before, dialect, BlockKind::Thinking);
+    let is = of_kind(after, dialect, BlockKind::Thinking);
+    let mut rest = was.iter();
+    demand!(
+        is.iter().all(|block| rest.any(|other| other == block)),
+        "thinking was altered"
+    );
+    if dialect != DialectId::AnthropicMessages {
+        return Ok(());
+    }
+    let model = after
+        .members
+        .get("model")
+        .and_then(|raw| serde_json::from_str::<String>(raw).ok());
+    // In rounds, what was produced behind an edit is bound to the bytes that the edit left.
+    if !in_rounds && model.as_deref().is_some_and(models::thinking_is_bound) {
+        demand!(
+            is.iter().all(|block| after.offset(block) < first_edit_at),
+            "bound thinking stands behind an edit"
+        );
+    }
+    // The exchange that is still open keeps its thinking.
+    let parsed: Vec<Value> = before
+        .items
+        .iter()
+        .map(|item| serde_json::from_str(item).unwrap_or_default())
+        .collect();
+    let has = |item: &Value, kind: &str| {
+        item["content"]
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == kind))
+    };
+    if parsed.last().is_some_and(|last| has(last, "tool_result"))
+        && let Some(open) = parsed
+            .iter()
+            .rposition(|item| role(item, dialect) == "assistant" && has(item, "tool_use"))
+    {
+        for (kind, raw) in blocks_in(before.items[open], dialect) {
+            demand!(
+                kind != BlockKind::Thinking || is.contains(&raw),
+                "an open exchange lost its thinking"
+            );
+        }
+    }
+    Ok(())
+}

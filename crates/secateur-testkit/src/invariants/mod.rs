@@ -1,0 +1,185 @@
+//! The promises of the engine, judged on one body and one policy.
+//!
+//! Bytes are cut by serde_json ([`RawRequest`]) and acceptance is judged by [`accept`], so a bug in
+//! the engine's reader or in its own check does not hide itself. The plan says only *where* edits
+//! are; that everything else is untouched is found out from the bytes.
+
+mod content;
+mod edits;
+
+use std::borrow::Cow;
+
+use secateur_core::check::check;
+use secateur_core::dialect::{self, DialectId};
+use secateur_core::edit::Action;
+use secateur_core::json::Limits;
+use secateur_core::report::{EngineError, Verdict};
+use secateur_core::{Outcome, Request, prune};
+use serde_json::Value;
+
+use crate::accept::{self, Complaints};
+use crate::policies::Named;
+use crate::raw::RawRequest;
+use content::{ends_survive, thinking_is_whole_or_gone, untouchables_survive};
+use edits::{is_subsequence, items_survive, texts_survive};
+
+/// What became of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The engine could not read it and gave it back.
+    Unread,
+    /// There was nothing to cut.
+    Unchanged,
+    /// It became smaller.
+    Pruned,
+}
+
+macro_rules! demand {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
+use demand;
+
+/// Prunes `body` and judges the result.
+///
+/// # Errors
+/// The promise that was broken.
+pub fn hold(dialect: DialectId, body: &[u8], named: &Named) -> Result<Fate, String> {
+    let request = Request {
+        dialect: Some(dialect),
+        ..Request::default()
+    };
+    let outcome = prune(body, &request, &named.policy);
+    let again = prune(body, &request, &named.policy);
+    demand!(
+        again.body == outcome.body && again.report == outcome.report,
+        "two runs differ"
+    );
+    let sizes = (outcome.report.before.bytes, outcome.report.after.bytes);
+    demand!(
+        sizes == (body.len(), outcome.body.len()),
+        "the report's sizes are wrong: {sizes:?}"
+    );
+    match (&outcome.body, &outcome.error) {
+        (Cow::Borrowed(same), error) => {
+            demand!(std::ptr::eq(*same, body), "unchanged, but another slice");
+            demand!(
+                outcome.report.verdict != Verdict::Pruned,
+                "unchanged, but the verdict says pruned"
+            );
+            match error {
+                None => Ok(Fate::Unchanged),
+                Some(EngineError::Read(_)) => Ok(Fate::Unread),
+                // The engine saved itself, but a guard let something through that it should not.
+                Some(error) => Err(format!("gave up at the end: {error}")),
+            }
+        }
+        (Cow::Owned(_), Some(error)) => Err(format!("changed in spite of {error}")),
+        (Cow::Owned(out), None) => {
+            judge(dialect, body, out, &outcome, named)?;
+            if named.is_idempotent {
+                let next = prune(out, &request, &named.policy);
+                demand!(
+                    matches!(next.body, Cow::Borrowed(_)),
+                    "not idempotent: a second run edits {:?}",
+                    next.report.plan.edits
+                );
+            }
+            Ok(Fate::Pruned)
+        }
+    }
+}
+
+fn judge(
+    dialect: DialectId,
+    body: &[u8],
+    out: &[u8],
+    outcome: &Outcome<'_>,
+    named: &Named,
+) -> Result<(), String> {
+    let report = &outcome.report;
+    demand!(report.verdict == Verdict::Pruned, "changed, but not pruned");
+    demand!(out.len() < body.len(), "not smaller");
+    let first_edit_at = report.first_edit_at.ok_or("no first_edit_at")?;
+    demand!(
+        out.get(..first_edit_at) == body.get(..first_edit_at),
+        "bytes before the first edit differ"
+    );
+    let before = RawRequest::cut(body, dialect).ok_or("the input has no list")?;
+    let after = RawRequest::cut(out, dialect).ok_or("the output has no list")?;
+    demand!(
+        before.before == after.before,
+        "bytes before the list differ"
+    );
+    demand!(
+        before.behind == after.behind,
+        "bytes behind the list differ"
+    );
+    demand!(
+        before.members == after.members,
+        "a top-level member differs"
+    );
+    demand!(!after.items.is_empty(), "no turn is left");
+    demand!(
+        after.items.len() == report.after.messages,
+        "the report counts other messages"
+    );
+    items_survive(dialect, body, &before, &after, &report.plan)?;
+    texts_survive(dialect, body, out, &report.plan)?;
+    let drops_only = report
+        .plan
+        .edits
+        .iter()
+        .all(|edit| matches!(edit.action, Action::DropTurn(_) | Action::DropPart(_)));
+    demand!(
+        !drops_only || is_subsequence(out, body),
+        "the output is not the input with bytes removed"
+    );
+    let edits_last_user = named
+        .policy
+        .strategies()
+        .iter()
+        .any(|strategy| strategy.edits_last_user());
+    ends_survive(dialect, &before, &after, edits_last_user)?;
+    untouchables_survive(dialect, &before, &after)?;
+    let in_rounds = named.policy.cadence == secateur_core::policy::Cadence::Rounds;
+    thinking_is_whole_or_gone(dialect, &before, &after, first_edit_at, in_rounds)?;
+    stays_acceptable(dialect, body, out)
+}
+
+/// No rule of the provider is broken more often than before, and the engine's own check agrees.
+fn stays_acceptable(dialect: DialectId, body: &[u8], out: &[u8]) -> Result<(), String> {
+    let (was, is) = (complaints(dialect, body)?, complaints(dialect, out)?);
+    for (rule, count) in &is {
+        demand!(
+            *count <= was.get(rule).copied().unwrap_or(0),
+            "the provider would complain: {rule} ({was:?} before, {is:?} now)"
+        );
+    }
+    agree(dialect, out)
+}
+
+fn complaints(dialect: DialectId, body: &[u8]) -> Result<Complaints, String> {
+    let value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    Ok(accept::complaints(&value, dialect))
+}
+
+/// Whether the engine's check and [`accept`] judge a body alike.
+///
+/// # Errors
+/// The two verdicts.
+pub fn agree(dialect: DialectId, body: &[u8]) -> Result<(), String> {
+    let Ok(view) = dialect::read(body, dialect, &Limits::default()) else {
+        return Ok(());
+    };
+    let (ours, theirs) = (check(&view), complaints(dialect, body)?);
+    demand!(
+        ours.len() == theirs.values().sum::<usize>(),
+        "check says {ours:?}, the other judge {theirs:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueHint};
+use secateur_core::dialect::DialectId;
+use secateur_core::json::Limits;
+
+/// Prunes and compresses LLM requests on their way to the model, and never breaks one.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  secateur prune request.json > pruned.json
+  cat request.json | secateur prune --preset tessera --set middle-turns.keep_last_turns=4 | curl …
+  secateur plan request.json
+  secateur check request.json --dialect anthropic-messages
+  secateur strategies middle-turns";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Prune a request: bytes to standard output, a one-line summary to standard error.
+    #[command(after_help = "\
+On bad input the original bytes still go to standard output (or FILE), the error to standard error,
+and the exit code is 1: a pipe never loses a request.
+
+Examples:
+  secateur prune request.json -o pruned.json --report report.json
+  secateur prune - --dialect openai-chat --policy my-policy.toml < request.json")]
+    Prune(PruneArgs),
+    /// Show what would be cut, by which strategy and why, and what was left alone and why.
+    #[command(after_help = "\
+Examples:
+  secateur plan request.json
+  secateur plan request.json --preset tessera --set middle-turns.drop_tool_turns=true
+  secateur plan request.json --json | jq '.cuts[] | {message, strategy, why}'")]
+    Plan(PlanArgs),
+    /// Tell whether the provider would accept a request: every violation with its JSON path.
+    #[command(after_help = "\
+Examples:
+  secateur check request.json
+  secateur check - --dialect gemini-generate-content --json < request.json")]
+    Check(CheckArgs),
+    /// Replay recorded sessions under policies: the bill, and what is kept.
+    #[command(after_help = "\
+Reads sessions in Anthropic and OpenAI form (.json, .jsonl, also .gz) and Claude Code logs (.jsonl).
+Every request of every session is pruned as it would have been, priced at cache tiers, and checked
+for what the model's real next message needed.
+
+Examples:
+  secateur replay sessions.jsonl.gz
+  secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
+  secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
+    Replay(ReplayArgs),
+    /// List the wire formats.
+    Dialects {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the strategies, or show one with its options and defaults.
+    Strategies {
+        /// The strategy to show.
+        id: Option<String>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the presets, or show one as a policy file.
+    Presets {
+        /// The preset to show.
+        name: Option<String>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write, check and explain policy files.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Print a completion script for a shell.
+    #[command(
+        after_help = "Example:\n  secateur completions bash > /etc/bash_completion.d/secateur"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print a policy to start from.
+    #[command(after_help = "Example:\n  secateur policy init --preset tessera > policy.toml")]
+    Init {
+        /// The preset to start from.
+        #[arg(long, default_value = DEFAULT_PRESET)]
+        preset: String,
+    },
+    /// Check a policy file; errors name line, key and the nearest valid key.
+    Check {
+        /// The policy file.
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Tell in words what a policy does: every setting that is in force.
+    #[command(
+        after_help = "Example:\n  secateur policy explain --policy policy.toml --set m7.min_messages=20"
+    )]
+    Explain(PolicyArgs),
+}
+
+/// The preset that is used when none is named.
+pub(crate) const DEFAULT_PRESET: &str = "tessera";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// The request; `-` is standard input.
+    #[arg(default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The wire format. Found by shape if not given.
+    #[arg(long, short = 'd', value_parser = parse_dialect)]
+    pub(crate) dialect: Option<DialectId>,
+    /// The model, where the body does not name it (Gemini has it in the URL).
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Largest body that is read, in bytes.
+    #[arg(long, default_value_t = Limits::default().max_bytes)]
+    pub(crate) max_bytes: usize,
+    /// Deepest nesting that is read, in levels (at most 1024).
+    #[arg(long, default_value_t = Limits::default().max_depth)]
+    pub(crate) max_depth: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyArgs {
+    /// A preset (see `secateur presets`). Without --preset and --policy: tessera.
+    #[arg(long, short = 'p')]
+    pub(crate) preset: Option<String>,
+    /// A policy file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
+    /// One setting, such as middle-turns.keep_last_turns=4. May be repeated; wins over the file.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PruneArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Write the request here instead of standard output (replaced only when complete).
+    #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the report here, as JSON.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
+    /// No summary on standard error (also saves counting tokens).
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// Files with sessions.
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Compare these presets instead of one policy; --set applies to each that has the key.
+    #[arg(long, value_name = "PRESET,…", value_delimiter = ',')]
+    pub(crate) compare: Vec<String>,
+    /// Threads; 0 takes one for each core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn parse_dialect(name: &str) -> Result<DialectId, String> {
+    DialectId::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = DialectId::ALL.iter().map(|id| id.name()).collect();
+        format!("known dialects: {}", known.join(", "))
+    })
+}

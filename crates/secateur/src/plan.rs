@@ -1,0 +1,121 @@
+//! `secateur plan`: what would be cut, and what was left alone.
+
+use std::collections::BTreeMap;
+
+use comfy_table::Cell;
+use secateur_core::prune;
+use secateur_core::report::{Cut, EngineError, Place, Report};
+
+use crate::Failure;
+use crate::args::PlanArgs;
+use crate::input::write_stdout;
+use crate::prune::{report_json, summary};
+use crate::table::{amber_cell, green_cell, table, thousands};
+use crate::tokens::Tokens;
+
+pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
+    let policy = args.policy.resolve()?;
+    let body = args.input.read()?;
+    let outcome = prune(&body, &args.input.request(), &policy);
+    match &outcome.error {
+        Some(EngineError::Read(error)) => return Err(args.input.explain(&error.explain(&body))),
+        Some(other) => {
+            return Err(args
+                .input
+                .explain(&format!("{other}; prune would pass it on as it is")));
+        }
+        None => {}
+    }
+    let dialect = outcome.report.dialect;
+    let tokens = dialect.and_then(|dialect| Tokens::of(&body, &outcome.body, dialect, &args.input));
+    if args.json {
+        return write_stdout(&report_json(&outcome.report, tokens.as_ref())?);
+    }
+    let key = dialect.map_or("messages", |dialect| dialect.facts().list_key);
+    let mut text = String::new();
+    if !outcome.report.cuts.is_empty() {
+        text += &format!("{}\n\n", cuts(&outcome.report, key));
+    }
+    if !outcome.report.left.is_empty() {
+        text += &format!("{}\n\n", left(&outcome.report, key));
+    }
+    text += &summary(&outcome.report, tokens.as_ref());
+    anstream::println!("{text}");
+    Ok(())
+}
+
+/// One row for each run of like cuts in neighbouring messages.
+fn cuts(report: &Report, key: &str) -> comfy_table::Table {
+    let mut rows = table(&["cut", "who", "strategy", "why", "chars"]);
+    let alike = |one: &Cut, other: &Cut| {
+        let is_next = one.place.message.map(|at| at + 1) == other.place.message;
+        let same =
+            one.action == other.action && one.strategy == other.strategy && one.why == other.why;
+        is_next && same && one.place.part.is_none() && other.place.part.is_none()
+    };
+    let mut sorted: Vec<&Cut> = report.cuts.iter().collect();
+    sorted.sort_by_key(|cut| cut.place);
+    for run in sorted.chunk_by(|one, other| alike(one, other)) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            continue;
+        };
+        let place = match (first.place.message, last.place.message) {
+            (Some(from), Some(to)) if from < to => format!("{key}[{from}..={to}]"),
+            _ => spell(first.place, key),
+        };
+        let who = if run.len() == 1 {
+            first
+                .role
+                .map_or(String::new(), |role| format!("{role:?}").to_lowercase())
+        } else {
+            format!("{} turns", run.len())
+        };
+        let before: usize = run.iter().map(|cut| cut.chars_before).sum();
+        let after: usize = run.iter().map(|cut| cut.chars_after).sum();
+        rows.add_row([
+            amber_cell(format!("{} {place}", first.action)),
+            Cell::new(who),
+            Cell::new(first.strategy),
+            Cell::new(first.why.words()),
+            Cell::new(format!("{} → {}", thousands(before), thousands(after))),
+        ]);
+    }
+    rows
+}
+
+/// One row for each strategy and reason.
+fn left(report: &Report, key: &str) -> comfy_table::Table {
+    let mut rows = table(&["left alone", "strategy", "why", "count"]);
+    let mut groups: BTreeMap<_, Vec<Place>> = BTreeMap::new();
+    for left in &report.left {
+        groups
+            .entry((left.strategy, left.reason))
+            .or_default()
+            .push(left.place);
+    }
+    for ((strategy, reason), places) in groups {
+        let mut named: Vec<String> = places
+            .iter()
+            .take(3)
+            .map(|&place| spell(place, key))
+            .collect();
+        if places.len() > named.len() {
+            named.push("…".into());
+        }
+        rows.add_row([
+            green_cell(named.join(", ")),
+            Cell::new(strategy.map_or("(engine)", |strategy| strategy.0)),
+            Cell::new(reason.words()),
+            Cell::new(places.len()),
+        ]);
+    }
+    rows
+}
+
+fn spell(place: Place, key: &str) -> String {
+    match (place.message, place.part) {
+        (None, _) => "the request".into(),
+        (Some(message), None) => format!("{key}[{message}]"),
+        (Some(message), Some(part)) => format!("{key}[{message}] part {part}"),
+    }
+}

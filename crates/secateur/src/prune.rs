@@ -1,0 +1,95 @@
+//! `secateur prune`.
+
+use secateur_core::prune;
+use secateur_core::report::{Report, Verdict};
+
+use crate::Failure;
+use crate::args::PruneArgs;
+use crate::input::{write_file, write_stdout};
+use crate::table::thousands;
+use crate::tokens::Tokens;
+
+pub(crate) fn run(args: &PruneArgs) -> Result<(), Failure> {
+    let policy = args.policy.resolve()?;
+    let body = args.input.read()?;
+    let outcome = prune(&body, &args.input.request(), &policy);
+    match &args.output {
+        Some(path) => write_file(path, &outcome.body)?,
+        None => write_stdout(&outcome.body)?,
+    }
+    let tokens = match (args.quiet && args.report.is_none(), outcome.report.dialect) {
+        (false, Some(dialect)) => Tokens::of(&body, &outcome.body, dialect, &args.input),
+        _ => None,
+    };
+    if let Some(path) = &args.report {
+        write_file(path, &report_json(&outcome.report, tokens.as_ref())?)?;
+    }
+    if let Some(error) = &outcome.error {
+        let what = match error {
+            secateur_core::report::EngineError::Read(error) => error.explain(&body),
+            other => other.to_string(),
+        };
+        return Err(args
+            .input
+            .explain(&format!("{what}; the request was passed on as it is")));
+    }
+    if !args.quiet {
+        anstream::eprintln!("{}", summary(&outcome.report, tokens.as_ref()));
+    }
+    Ok(())
+}
+
+/// The report with the token counts beside it.
+pub(crate) fn report_json(report: &Report, tokens: Option<&Tokens>) -> Result<Vec<u8>, Failure> {
+    let wrong =
+        |error: serde_json::Error| Failure::bad_input(format!("cannot write the report: {error}"));
+    let mut value = serde_json::to_value(report).map_err(wrong)?;
+    if let (Some(members), Some(tokens)) = (value.as_object_mut(), tokens) {
+        members.insert("tokens".into(), tokens.json());
+    }
+    let mut text = serde_json::to_vec_pretty(&value).map_err(wrong)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// One line for people.
+pub(crate) fn summary(report: &Report, tokens: Option<&Tokens>) -> String {
+    let dialect = report.dialect.map_or("", |dialect| dialect.name());
+    let reason = || {
+        report
+            .left
+            .first()
+            .map_or("nothing to cut", |left| left.reason.words())
+    };
+    match &report.verdict {
+        Verdict::Pruned => {
+            let (before, after) = (report.before.bytes, report.after.bytes);
+            let mut line = format!(
+                "secateur: {dialect}, {} → {} bytes (-{:.1} %)",
+                thousands(before),
+                thousands(after),
+                100.0 * (before - after) as f64 / before.max(1) as f64,
+            );
+            if let Some(tokens) = tokens {
+                line += &format!(
+                    ", {} → {} tokens ({})",
+                    thousands(tokens.before),
+                    thousands(tokens.after),
+                    tokens.counter
+                );
+            }
+            line += &format!(
+                ", {} of {} messages left, first edit at byte {}",
+                report.after.messages,
+                report.before.messages,
+                thousands(report.first_edit_at.unwrap_or_default()),
+            );
+            line
+        }
+        _ => format!(
+            "secateur: {dialect}, unchanged, {} bytes: {}",
+            thousands(report.before.bytes),
+            reason()
+        ),
+    }
+}

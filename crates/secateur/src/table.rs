@@ -1,0 +1,76 @@
+//! Tables, colours and numbers for people.
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, TableComponent, presets};
+
+/// A table with these column heads, as wide as the terminal allows, plain where there is none.
+pub(crate) fn table(heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_style(TableComponent::HeaderLines, '─');
+    table.set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(
+        heads
+            .iter()
+            .map(|head| Cell::new(head).add_attribute(Attribute::Bold)),
+    );
+    table
+}
+
+/// A cell about something that is cut.
+pub(crate) fn amber_cell(text: impl ToString) -> Cell {
+    Cell::new(text).fg(Color::Yellow)
+}
+
+/// A cell about something that stays.
+pub(crate) fn green_cell(text: impl ToString) -> Cell {
+    Cell::new(text).fg(Color::Green)
+}
+
+/// A cell about something that is wrong.
+pub(crate) fn red_cell(text: impl ToString) -> Cell {
+    Cell::new(text).fg(Color::Red)
+}
+
+fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+pub(crate) fn bold(text: &str) -> String {
+    paint(Style::new().bold(), text)
+}
+
+pub(crate) fn red(text: &str) -> String {
+    paint(AnsiColor::Red.on_default().bold(), text)
+}
+
+pub(crate) fn green(text: &str) -> String {
+    paint(AnsiColor::Green.on_default(), text)
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_get_separators() {
+        assert_eq!(thousands(0), "0");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(thousands(1_000), "1,000");
+        assert_eq!(thousands(12_345_678), "12,345,678");
+    }
+}

@@ -1,0 +1,129 @@
+//! The tables of RESULTS.md.
+
+use std::fmt::Write;
+
+use secateur_rank::{Rule, Scorer};
+
+use crate::contender::Contender;
+use crate::data::{CodeChunk, CodeQuestion, Question};
+use crate::folds::held_out;
+use crate::measure::{Ranked, found, kept, rank_code, rank_questions};
+use crate::timing::shortest;
+
+/// All question sets.
+#[derive(Debug)]
+pub(crate) struct Sets {
+    pub(crate) prose: Vec<(&'static str, Vec<Question>)>,
+    pub(crate) pool: Vec<CodeChunk>,
+    pub(crate) code: Vec<CodeQuestion>,
+}
+
+fn shares(found: &[f64]) -> String {
+    let parts: Vec<String> = found.iter().map(|x| format!("{:.1}", x * 100.0)).collect();
+    parts.join(" / ")
+}
+
+pub(crate) fn what_is_found(contenders: &[Contender], sets: &Sets) -> String {
+    let mut out = String::from("| scorer | ");
+    for (name, _) in &sets.prose {
+        let _ = write!(out, "{name} @1/3/5/10 | ");
+    }
+    out.push_str("code Pass@5/10/20 |\n| --- | --- | --- | --- | --- |\n");
+    for contender in contenders {
+        let _ = write!(out, "| {} |", contender.name());
+        for (_, questions) in &sets.prose {
+            let ranked = rank_questions(contender, questions, true);
+            let _ = write!(out, " {} |", shares(&found(&ranked, &[1, 3, 5, 10]).0));
+        }
+        let ranked = rank_code(contender, &sets.pool, &sets.code, false);
+        let _ = writeln!(out, " {} |", shares(&found(&ranked, &[5, 10, 20]).0));
+    }
+    out
+}
+
+pub(crate) fn variants(contenders: &[Contender], sets: &Sets) -> String {
+    let mut out = String::from(
+        "| scorer | nq20 @5, no titles | musique @10, no titles | hotpot @5, no titles | code Pass@5/10/20, document known |\n| --- | --: | --: | --: | --- |\n",
+    );
+    for contender in contenders {
+        let _ = write!(out, "| {} |", contender.name());
+        for ((_, questions), depth) in sets.prose.iter().zip([5, 10, 5]) {
+            let ranked = rank_questions(contender, questions, false);
+            let _ = write!(out, " {} |", shares(&found(&ranked, &[depth]).0));
+        }
+        let ranked = rank_code(contender, &sets.pool, &sets.code, true);
+        let _ = writeln!(out, " {} |", shares(&found(&ranked, &[5, 10, 20]).0));
+    }
+    out
+}
+
+pub(crate) fn what_is_kept(contenders: &[Contender], sets: &Sets) -> String {
+    let mut out = String::from(
+        "| scorer | set | dropped | questions with all gold kept |\n| --- | --- | --: | --: |\n",
+    );
+    for contender in contenders {
+        let mut row = |set: &str, ranked: &[Ranked]| {
+            let kept = kept(ranked, &Rule::default());
+            let _ = writeln!(
+                out,
+                "| {} | {set} | {:.1} % | {:.1} % |",
+                contender.name(),
+                kept.dropped * 100.0,
+                kept.all_gold * 100.0
+            );
+        };
+        for (name, questions) in &sets.prose {
+            row(name, &rank_questions(contender, questions, true));
+        }
+        row("code", &rank_code(contender, &sets.pool, &sets.code, false));
+    }
+    out
+}
+
+pub(crate) fn what_it_costs(contenders: &[Contender], sets: &Sets) -> String {
+    let mut out = String::from(
+        "| scorer | 20 chunks | 100 chunks | × plain BM25 |\n| --- | --: | --: | --: |\n",
+    );
+    let Some((_, questions)) = sets.prose.first() else {
+        return out;
+    };
+    let time = |contender, count| shortest(contender, questions, count, 20_000 / count);
+    let base = time(&Contender::PlainBm25, 20);
+    for contender in contenders {
+        let (a, b) = (time(contender, 20), time(contender, 100));
+        let ratio = a.as_secs_f64() / base.as_secs_f64();
+        let _ = writeln!(
+            out,
+            "| {} | {} µs | {} µs | {ratio:.2} |",
+            contender.name(),
+            a.as_micros(),
+            b.as_micros()
+        );
+    }
+    out
+}
+
+pub(crate) fn cross_validation(sets: &Sets) -> String {
+    let mut out = String::from(
+        "| scorer | best weights of the other folds | default weights |\n| --- | --: | --: |\n",
+    );
+    for (name, scorer) in [("lexical", Scorer::Lexical), ("hybrid", Scorer::Hybrid)] {
+        let result = held_out(scorer, |contender| {
+            let mut all: Vec<(Vec<Ranked>, usize)> = sets
+                .prose
+                .iter()
+                .zip([5, 10, 5])
+                .map(|((_, questions), depth)| (rank_questions(contender, questions, true), depth))
+                .collect();
+            all.push((rank_code(contender, &sets.pool, &sets.code, false), 10));
+            all
+        });
+        let _ = writeln!(
+            out,
+            "| {name} | {:.1} | {:.1} |",
+            result.chosen * 25.0,
+            result.default * 25.0
+        );
+    }
+    out
+}
