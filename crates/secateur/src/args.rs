@@ -57,6 +57,19 @@ Examples:
   secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
   secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
     Replay(ReplayArgs),
+    /// Run the proxy: change one base URL, get pruning per workload.
+    #[command(after_help = "\
+Without a configuration every request passes as it is. `secateur config init` writes one to start from.
+
+Examples:
+  secateur serve --config secateur.toml
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8787/w/agent claude")]
+    Serve(ServeArgs),
+    /// Show the proxy at work, without a key or a network: generated sessions, with and without pruning.
+    Demo(DemoArgs),
+    /// Write and check the proxy's configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// List the wire formats.
     Dialects {
         /// As JSON.
@@ -175,6 +188,48 @@ pub(crate) struct PlanArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// The configuration; without it `secateur.toml` here, else built-in defaults.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+    /// Address and port, over the configuration's.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Let anybody use it although it is reachable from other machines.
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Stay up after the tables, for a look around.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// The preset to show.
+    #[arg(long, short = 'p')]
+    pub(crate) preset: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Write a configuration to start from.
+    Init {
+        /// The file to write.
+        #[arg(default_value = secateur_proxy::cli::CONFIG_NAME, value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Replace a file that is there.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Check a configuration; errors name the line.
+    Check {
+        /// The file to check.
+        #[arg(default_value = secateur_proxy::cli::CONFIG_NAME, value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, clap::Args)]
