@@ -78,6 +78,10 @@ fn alone(facts: &StrategyFacts, dice: &mut Dice) -> Option<Named> {
 /// Adds settings for this option that are smaller than its default, where they are allowed.
 fn shrink(path: &str, default: &Value, dice: &mut Dice, settings: &mut Vec<String>) {
     let small = match default {
+        // Nothing can be condensed to less than this.
+        Value::Integer(number) if path.ends_with(".keep_chars") => {
+            dice.pick(&[240, 400, *number]).map(i64::to_string)
+        }
         Value::Integer(number) => {
             let scaled = if *number >= 100 {
                 *number / 50

@@ -72,7 +72,8 @@ pub(super) fn ends_survive(
         .and_then(|at| after.items.get(at));
     demand!(last_now.is_some(), "no user turn is left");
     demand!(
-        edits_last_user || last.map(|raw| without_results(raw)) == last_now.map(|raw| without_results(raw)),
+        edits_last_user
+            || last.map(|raw| without_results(raw)) == last_now.map(|raw| without_results(raw)),
         "the last user turn changed"
     );
     Ok(())
