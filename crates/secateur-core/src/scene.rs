@@ -210,7 +210,13 @@ impl<'s, 'a> Scene<'s, 'a> {
     #[must_use]
     pub fn tool_facts(&self) -> &'s ToolFacts {
         self.facts
-            .get_or_init(|| ToolFacts::of(self.view, self.exchanges, self.timeline))
+            .get_or_init(|| ToolFacts::of(self.view, self.exchanges))
+    }
+
+    /// Whether a user has named the file of this number.
+    #[must_use]
+    pub fn is_named(&self, file: usize) -> bool {
+        self.tool_facts().is_named(file, self.visible)
     }
 
     /// The number of the present request, from 0.

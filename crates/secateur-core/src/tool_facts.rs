@@ -3,20 +3,19 @@
 use std::collections::HashMap;
 
 use crate::strategy::tool_class::{PATH_KEYS, ToolClass, file_name};
-use crate::timeline::Timeline;
-use crate::view::{Exchanges, PartId, PartKind, View};
+use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
 
 /// See the module.
 #[derive(Debug)]
 pub struct ToolFacts {
     classes: Vec<Option<ToolClass>>,
     files: Vec<Option<u32>>,
-    /// For each file: how many user messages there were when one first named it.
-    named_at: Vec<Option<u32>>,
+    /// For each file: the turn in which a user first named it.
+    named_at: Vec<Option<TurnId>>,
 }
 
 impl ToolFacts {
-    pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges, timeline: &Timeline) -> Self {
+    pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges) -> Self {
         let count = view.parts().len();
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
         let mut numbers: HashMap<String, u32> = HashMap::new();
@@ -42,7 +41,7 @@ impl ToolFacts {
                 _ => {}
             }
         }
-        let words = user_words(view, timeline, &paths);
+        let words = user_words(view, &paths);
         let named_at = paths
             .iter()
             .map(|path| words.get(file_name(path)).copied())
@@ -72,19 +71,18 @@ impl ToolFacts {
         self.named_at.len()
     }
 
-    /// Whether one of the first `user_turns` user messages names the file.
-    #[must_use]
-    pub fn is_named(&self, file: usize, user_turns: u32) -> bool {
+    /// Whether a user names the file in one of the first `visible` turns.
+    pub(crate) fn is_named(&self, file: usize, visible: u32) -> bool {
         self.named_at
             .get(file)
             .copied()
             .flatten()
-            .is_some_and(|at| at <= user_turns)
+            .is_some_and(|turn| turn.0 < visible)
     }
 }
 
 /// The words of user messages that are names of these files, and when each was first said.
-fn user_words(view: &View<'_>, timeline: &Timeline, paths: &[String]) -> HashMap<String, u32> {
+fn user_words(view: &View<'_>, paths: &[String]) -> HashMap<String, TurnId> {
     let wanted: std::collections::HashSet<&str> =
         paths.iter().map(|path| file_name(path)).collect();
     let mut words = HashMap::new();
@@ -100,11 +98,10 @@ fn user_words(view: &View<'_>, timeline: &Timeline, paths: &[String]) -> HashMap
         if !view.is_user_authored(turn) {
             continue;
         }
-        let user_turns = timeline.first_use(turn).user_turns;
         for word in view.text(id).split(|character| !part_of_name(character)) {
             let word = word.trim_end_matches('.');
             if wanted.contains(word) {
-                words.entry(word.to_owned()).or_insert(user_turns);
+                words.entry(word.to_owned()).or_insert(turn);
             }
         }
     }

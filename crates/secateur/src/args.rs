@@ -115,7 +115,7 @@ pub(crate) enum PolicyCommand {
 }
 
 /// The preset that is used when none is named.
-pub(crate) const DEFAULT_PRESET: &str = "tessera";
+pub(crate) const DEFAULT_PRESET: &str = "steady";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
@@ -138,7 +138,7 @@ pub(crate) struct InputArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyArgs {
-    /// A preset (see `secateur presets`). Without --preset and --policy: tessera.
+    /// A preset (see `secateur presets`). Without --preset and --policy: steady.
     #[arg(long, short = 'p')]
     pub(crate) preset: Option<String>,
     /// A policy file.

@@ -127,6 +127,14 @@ pub const PRESETS: &[Preset] = &[
         toml: include_str!("../../presets/steady.toml"),
     },
     Preset {
+        name: "steady-lossless",
+        toml: include_str!("../../presets/steady-lossless.toml"),
+    },
+    Preset {
+        name: "steady-bold",
+        toml: include_str!("../../presets/steady-bold.toml"),
+    },
+    Preset {
         name: "tessera",
         toml: include_str!("../../presets/tessera.toml"),
     },

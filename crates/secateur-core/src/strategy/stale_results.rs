@@ -109,7 +109,7 @@ impl Strategy for StaleResults {
             }
         }
         for (at, file) in files.iter_mut().enumerate() {
-            file.is_named = facts.is_named(at, scene.user_turns());
+            file.is_named = scene.is_named(at);
         }
         let mut plan = Plan::default();
         for turn in scene.turns() {
