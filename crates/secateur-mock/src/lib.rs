@@ -1,0 +1,23 @@
+//! A strict fake provider that speaks all four dialects on one port.
+//!
+//! It rejects what the real providers reject, by rules of its own over parsed JSON, so that a pruned
+//! body which passes here was judged by code that the engine does not share. It answers from
+//! recordings that it makes itself: the first time a request is seen its answer is composed and kept,
+//! afterwards it is replayed. Usage comes from a simulated prefix cache.
+//!
+//! For tests and for the demonstration; not a model.
+
+mod answer;
+mod cache;
+mod conduct;
+mod request;
+mod rules;
+mod server;
+mod wire;
+
+pub use answer::{Answer, Recordings};
+pub use cache::{PrefixCache, Usage};
+pub use conduct::Conduct;
+pub use request::{Api, Received};
+pub use rules::check;
+pub use server::{Mock, MockOptions, Scripted};

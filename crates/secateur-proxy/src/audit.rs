@@ -1,0 +1,296 @@
+//! One value per request: what came in, what was done to it, what came back. Holds no prompt text
+//! and no credential.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use secateur_core::dialect::DialectId;
+pub use secateur_core::mechanic::Mechanic;
+use secateur_core::models;
+use secateur_core::report::Report;
+
+use crate::config::Provider;
+use crate::usage::Usage;
+
+/// What one link of the chain decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which link.
+    pub mechanic: Mechanic,
+    /// Why it did nothing; `None`: it fired.
+    pub skipped: Option<Cow<'static, str>>,
+}
+
+/// Why the original went out although a mechanic was on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailOpen {
+    /// The mechanics took longer than their budget.
+    OverBudget,
+    /// The mechanics panicked.
+    Panicked,
+    /// The engine gave up on the body.
+    Engine,
+    /// The body is compressed in a way that cannot be undone here.
+    Encoding(&'static str),
+    /// The body is signed by the client, so that it must not change.
+    SignedBody,
+}
+
+impl FailOpen {
+    /// Its name in logs and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OverBudget => "over-budget",
+            Self::Panicked => "panicked",
+            Self::Engine => "engine",
+            Self::Encoding(reason) => reason,
+            Self::SignedBody => "signed-body",
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ended {
+    /// The whole response went out.
+    Complete,
+    /// The proxy answered itself, for this reason.
+    Refused(&'static str),
+    /// The client went away first.
+    ClientGone,
+    /// The response broke off.
+    UpstreamBroke,
+    /// The response stood still for too long.
+    UpstreamStalled,
+}
+
+impl Ended {
+    /// Its name in logs and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Refused(reason) => reason,
+            Self::ClientGone => "client-gone",
+            Self::UpstreamBroke => "upstream-broke",
+            Self::UpstreamStalled => "upstream-stalled",
+        }
+    }
+}
+
+/// What a request cost, in US dollars at list prices.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Receipt {
+    /// Before it was sent: its input at the full price, 2.6 characters to a token.
+    pub predicted_input_usd: Option<f64>,
+    /// By the provider's own counts.
+    pub actual_usd: Option<f64>,
+    /// The input tokens that were not sent, at this request's own ratio of tokens to characters.
+    pub tokens_saved: Option<u64>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct AuditEvent {
+    /// The request's id, as in `x-secateur-request-id`.
+    pub id: String,
+    /// When it came in.
+    pub at: SystemTime,
+    /// The workload.
+    pub workload: Arc<str>,
+    /// The client key's name.
+    pub key: Option<Arc<str>>,
+    /// Whose API.
+    pub provider: Provider,
+    /// The wire format; `None` for paths that are only passed through.
+    pub dialect: Option<DialectId>,
+    /// The model that was asked for, where it was looked at, else the one that answered.
+    pub model: Option<String>,
+    /// The model that M1 chose instead.
+    pub routed_to: Option<String>,
+    /// The mechanics that fired, sorted.
+    pub stack: Vec<&'static str>,
+    /// The chain, link by link.
+    pub steps: Vec<Step>,
+    /// What the engine did.
+    pub report: Option<Arc<Report>>,
+    /// Why the original went out although a mechanic was on.
+    pub failed_open: Option<FailOpen>,
+    /// Whether the provider rejected the mutated body and the original was sent: a strike against
+    /// `struck_stack`.
+    pub retried_original: bool,
+    /// The stack that was rejected.
+    pub struck_stack: Vec<&'static str>,
+    /// Whether `x-secateur-bypass` was set.
+    pub bypassed: bool,
+    /// Bytes of the body that came in.
+    pub bytes_before: u64,
+    /// Bytes of the body that went out.
+    pub bytes_after: u64,
+    /// Characters of the body that came in, where it was counted.
+    pub chars_before: Option<u64>,
+    /// Characters of the body that went out, where it was counted.
+    pub chars_after: Option<u64>,
+    /// The upstream's status; `None`: there was no response.
+    pub upstream_status: Option<u16>,
+    /// The status that the client got.
+    pub status: u16,
+    /// Whether the response was a stream of events.
+    pub is_stream: bool,
+    /// Bytes of the response.
+    pub response_bytes: u64,
+    /// Time spent in the proxy before the request went out, without waiting for the client.
+    pub added: Duration,
+    /// From sending the request to the response's head.
+    pub upstream_head: Option<Duration>,
+    /// From the first byte in to the last byte out.
+    pub total: Duration,
+    /// What the provider counted.
+    pub usage: Option<Usage>,
+    /// What it cost.
+    pub receipt: Receipt,
+    /// How it ended.
+    pub ended: Ended,
+    /// The caller's trace, from `traceparent`: trace id and parent span.
+    pub trace: Option<(String, String)>,
+}
+
+/// Characters to a token where nothing better is known.
+const CHARS_PER_TOKEN: f64 = 2.6;
+
+impl AuditEvent {
+    /// An event for a request that just came in.
+    #[must_use]
+    pub fn new(
+        id: String,
+        workload: Arc<str>,
+        provider: Provider,
+        dialect: Option<DialectId>,
+    ) -> Self {
+        Self {
+            id,
+            at: SystemTime::now(),
+            workload,
+            key: None,
+            provider,
+            dialect,
+            model: None,
+            routed_to: None,
+            stack: Vec::new(),
+            steps: Vec::new(),
+            report: None,
+            failed_open: None,
+            retried_original: false,
+            struck_stack: Vec::new(),
+            bypassed: false,
+            bytes_before: 0,
+            bytes_after: 0,
+            chars_before: None,
+            chars_after: None,
+            upstream_status: None,
+            status: 0,
+            is_stream: false,
+            response_bytes: 0,
+            added: Duration::ZERO,
+            upstream_head: None,
+            total: Duration::ZERO,
+            usage: None,
+            receipt: Receipt::default(),
+            ended: Ended::ClientGone,
+            trace: None,
+        }
+    }
+
+    /// Whether a mechanic fired.
+    #[must_use]
+    pub fn fired(&self, mechanic: Mechanic) -> bool {
+        self.stack.contains(&mechanic.name())
+    }
+
+    /// The stack as one word.
+    #[must_use]
+    pub fn stack_name(&self) -> String {
+        if self.stack.is_empty() {
+            "none".to_owned()
+        } else {
+            self.stack.join("+")
+        }
+    }
+
+    /// Fills in the receipt from sizes, prices and counts.
+    pub(crate) fn settle(&mut self) {
+        let usage = self.usage.as_ref();
+        if self.model.is_none() {
+            self.model = usage.and_then(|usage| usage.model.clone());
+        }
+        let billed = self.routed_to.as_deref().or(self.model.as_deref());
+        let prices = billed.and_then(models::find);
+        let per_token = |usd_per_million: f64| usd_per_million / 1e6;
+        if let (Some(prices), Some(chars)) = (prices, self.chars_after) {
+            let tokens = chars as f64 / CHARS_PER_TOKEN;
+            self.receipt.predicted_input_usd = Some(tokens * per_token(prices.input_usd));
+        }
+        let Some(usage) = usage else {
+            return;
+        };
+        let Some(input) = usage.input_tokens else {
+            return;
+        };
+        if let (Some(before), Some(after)) = (self.chars_before, self.chars_after)
+            && after > 0
+        {
+            let saved = before.saturating_sub(after) as f64 * input as f64 / after as f64;
+            self.receipt.tokens_saved = Some(saved as u64);
+        }
+        if let Some(prices) = prices {
+            let read = usage.cache_read_tokens.unwrap_or(0);
+            let written = usage.cache_write_tokens.unwrap_or(0);
+            let plain = input.saturating_sub(read + written);
+            let usd = plain as f64 * per_token(prices.input_usd)
+                + read as f64 * per_token(prices.cache_read_usd.unwrap_or(prices.input_usd))
+                + written as f64 * per_token(prices.cache_write_usd.unwrap_or(prices.input_usd))
+                + usage.output_tokens.unwrap_or(0) as f64 * per_token(prices.output_usd);
+            self.receipt.actual_usd = Some(usd);
+        }
+    }
+}
+
+/// Takes one event per request. Must not block: it is called on the request's own task.
+pub trait AuditSink: Send + Sync + std::fmt::Debug {
+    /// Takes an event.
+    fn record(&self, event: AuditEvent);
+}
+
+/// Keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSink;
+
+impl AuditSink for NoSink {
+    fn record(&self, _: AuditEvent) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_bills_each_kind_of_token_at_its_own_price() {
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
+        event.model = Some("claude-haiku-4-5".into());
+        (event.chars_before, event.chars_after) = (Some(3_000_000), Some(1_500_000));
+        event.usage = Some(Usage {
+            input_tokens: Some(1_000_000),
+            cache_read_tokens: Some(500_000),
+            cache_write_tokens: Some(400_000),
+            output_tokens: Some(10_000),
+            ..Usage::default()
+        });
+        event.settle();
+        // 0.1 M at 1.00, 0.5 M at 0.10, 0.4 M at 1.25, 0.01 M at 5.00.
+        let usd = event.receipt.actual_usd.unwrap();
+        assert!((usd - (0.1 + 0.05 + 0.5 + 0.05)).abs() < 1e-9, "{usd}");
+        assert_eq!(event.receipt.tokens_saved, Some(1_000_000));
+    }
+}

@@ -1,0 +1,154 @@
+//! The configuration file: found, read, written, checked.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::CommandError;
+use crate::config::{Config, TEMPLATE, Workload};
+
+/// The file that is looked for where none is named.
+pub const CONFIG_NAME: &str = "secateur.toml";
+
+/// Reads a configuration file. The environment gives the credentials that it names.
+///
+/// # Errors
+/// The file cannot be read, or is not valid.
+pub fn load_config(path: &Path) -> Result<Config, CommandError> {
+    let text = std::fs::read_to_string(path).map_err(|source| CommandError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let env = |name: &str| std::env::var(name).ok();
+    Ok(Config::read(
+        &path.display().to_string(),
+        &text,
+        folder,
+        &env,
+    )?)
+}
+
+/// Writes a commented configuration file.
+///
+/// # Errors
+/// The file is there already (unless `force`), or cannot be written.
+pub fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), CommandError> {
+    if path.exists() && !force {
+        return Err(CommandError::Exists(path.to_owned()));
+    }
+    std::fs::write(path, TEMPLATE).map_err(|source| CommandError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    writeln!(
+        out,
+        "Wrote {}. Next: secateur serve --config {}",
+        path.display(),
+        path.display()
+    )?;
+    Ok(())
+}
+
+/// Checks a configuration file and says what it means.
+///
+/// # Errors
+/// The file cannot be read, or is not valid.
+pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
+    let config = load_config(path)?;
+    writeln!(out, "{} is valid.", path.display())?;
+    writeln!(out, "listens on   http://{}", config.listen)?;
+    for workload in config.workloads.values() {
+        writeln!(
+            out,
+            "workload     {:<12} {}",
+            workload.name,
+            describe(workload)
+        )?;
+    }
+    for key in &config.keys {
+        let workload = key
+            .workload
+            .as_ref()
+            .map_or("any", |workload| &workload.name);
+        writeln!(out, "key          {:<12} workload {workload}", key.name)?;
+    }
+    if !config.is_loopback() && config.keys.is_empty() {
+        writeln!(
+            out,
+            "warning: other machines reach this address and there are no keys: `serve` wants --open"
+        )?;
+    }
+    Ok(())
+}
+
+fn describe(workload: &Workload) -> String {
+    let mut mechanics = Vec::new();
+    if let Some(policy) = &workload.policy {
+        let strategies = policy.strategies();
+        let names: Vec<&str> = strategies.iter().map(|strategy| strategy.id().0).collect();
+        mechanics.push(format!("prunes ({})", names.join(", ")));
+    }
+    if workload.schema.is_some() {
+        mechanics.push("asks for a schema".to_owned());
+    }
+    if workload.routes.is_some() {
+        mechanics.push("routes to cheaper models".to_owned());
+    }
+    if mechanics.is_empty() {
+        "passes through".to_owned()
+    } else {
+        mechanics.join(", ")
+    }
+}
+
+/// The named file, or the usual one where it exists.
+pub(super) fn find(named: Option<PathBuf>) -> Option<PathBuf> {
+    named.or_else(|| Some(PathBuf::from(CONFIG_NAME)).filter(|path| path.exists()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("secateur-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_written_file_checks_and_is_not_overwritten() {
+        let folder = folder("init");
+        let path = folder.join(CONFIG_NAME);
+        let _ = std::fs::remove_file(&path);
+        config_init(&path, false, &mut Vec::new()).unwrap();
+        assert!(matches!(
+            config_init(&path, false, &mut Vec::new()),
+            Err(CommandError::Exists(_))
+        ));
+        config_init(&path, true, &mut Vec::new()).unwrap();
+        let mut out = Vec::new();
+        config_check(&path, &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(
+            out.contains("is valid") && out.contains("coding       passes through"),
+            "{out}"
+        );
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_that_a_configuration_names_are_found_beside_it_and_remembered() {
+        let folder = folder("beside");
+        std::fs::write(folder.join("p.toml"), "preset = \"tessera\"\n").unwrap();
+        std::fs::write(
+            folder.join("c.toml"),
+            "[workload.a]\npolicy_file = \"p.toml\"\n",
+        )
+        .unwrap();
+        let config = load_config(&folder.join("c.toml")).unwrap();
+        assert_eq!(config.files, [folder.join("p.toml")]);
+        assert!(config.workloads["a"].policy.is_some());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

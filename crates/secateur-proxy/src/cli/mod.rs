@@ -1,0 +1,43 @@
+//! What the commands do, without their arguments: plain options in, plain errors out.
+
+mod config_file;
+mod reload;
+mod serve;
+
+pub use crate::demo::{DemoOptions, demo};
+pub use config_file::{CONFIG_NAME, config_check, config_init, load_config};
+pub use serve::{ServeOptions, serve};
+
+use std::path::PathBuf;
+
+use crate::config::ConfigError;
+use crate::server::ServeError;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// The configuration is wrong.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// The proxy did not start.
+    #[error("{0}")]
+    Serve(#[from] ServeError),
+    /// A file could not be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file is there already.
+    #[error("{} is there already; name another file, or say --force", .0.display())]
+    Exists(PathBuf),
+    /// Output could not be written, or the system refused something.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// Something did not go as the demonstration expects.
+    #[error("the demonstration failed: {0}")]
+    Demo(String),
+}

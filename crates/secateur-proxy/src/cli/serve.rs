@@ -1,0 +1,245 @@
+//! `secateur serve`: runs until it is told to stop.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::config_file::{find, load_config};
+use super::reload::Changes;
+use super::{CONFIG_NAME, CommandError};
+use crate::audit::{AuditSink, NoSink};
+use crate::config::{Config, LogFormat};
+use crate::pages::Pages;
+use crate::server::{Proxy, ProxyParts};
+use crate::surface::Log;
+
+/// What `secateur serve` is given.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The configuration file. Default `secateur.toml` where it exists, else built-in defaults.
+    pub config: Option<PathBuf>,
+    /// Overrides the file's address.
+    pub listen: Option<SocketAddr>,
+    /// Overrides the file's log format.
+    pub log: Option<LogFormat>,
+    /// Whether anybody may use it although it is reachable from other machines.
+    pub open: bool,
+    /// Takes the audit events.
+    pub sink: Arc<dyn AuditSink>,
+    /// Pages on the same port.
+    pub pages: Option<Arc<dyn Pages>>,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            config: None,
+            listen: None,
+            log: None,
+            open: false,
+            sink: Arc::new(NoSink),
+            pages: None,
+        }
+    }
+}
+
+impl ServeOptions {
+    fn read(&self, path: Option<&PathBuf>) -> Result<Config, CommandError> {
+        let mut config = match path {
+            Some(path) => load_config(path)?,
+            None => Config::read(CONFIG_NAME, "", std::path::Path::new("."), &|_| None)?,
+        };
+        if let Some(listen) = self.listen {
+            config.listen = listen;
+        }
+        if let Some(log) = self.log {
+            config.log = log;
+        }
+        Ok(config)
+    }
+}
+
+/// Runs the proxy until SIGINT or SIGTERM, then lets streams finish.
+///
+/// # Errors
+/// The configuration is wrong, or the proxy cannot start.
+pub fn serve(options: ServeOptions) -> Result<(), CommandError> {
+    let path = find(options.config.clone());
+    let config = options.read(path.as_ref())?;
+    let log = Log::to_stderr(config.log);
+    quiet_panics(log.clone());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let grace = config.timeouts.shutdown;
+    let result = runtime.block_on(run(options, path, config, log));
+    runtime.shutdown_timeout(grace.min(std::time::Duration::from_secs(1)));
+    result
+}
+
+async fn run(
+    options: ServeOptions,
+    path: Option<PathBuf>,
+    config: Config,
+    log: Log,
+) -> Result<(), CommandError> {
+    let mut changes = path.as_ref().map(|path| Changes::watch(path, &config));
+    let mut parts = ProxyParts::new(config);
+    parts.open = options.open;
+    parts.log = log.clone();
+    parts.sink = Arc::clone(&options.sink);
+    parts.pages.clone_from(&options.pages);
+    let proxy = Proxy::start(parts).await?;
+    let source = path
+        .as_ref()
+        .map_or("built-in".to_owned(), |path| path.display().to_string());
+    log.line(
+        "info",
+        "listening",
+        &[("url", proxy.url().into()), ("config", source.into())],
+    );
+    let mut signals = Signals::new()?;
+    loop {
+        let changed = async {
+            match &mut changes {
+                Some(changes) => changes.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = changed => {}
+            signal = signals.next() => if signal == Signal::Stop { break },
+        }
+        if let Some(path) = &path {
+            reload(&proxy, &options, path, &log, &mut changes);
+        }
+    }
+    log.line(
+        "info",
+        "stopping",
+        &[(
+            "in_flight",
+            proxy.metrics().in_flight().max(0).unsigned_abs().into(),
+        )],
+    );
+    tokio::select! {
+        () = proxy.shutdown() => {}
+        // A second signal ends at once.
+        _ = signals.next() => {}
+    }
+    log.line("info", "stopped", &[]);
+    log.flush();
+    Ok(())
+}
+
+fn reload(
+    proxy: &Proxy,
+    options: &ServeOptions,
+    path: &PathBuf,
+    log: &Log,
+    changes: &mut Option<Changes>,
+) {
+    let refused = |reason: String| {
+        proxy.refused_reload();
+        log.line("error", "config_refused", &[("reason", reason.into())]);
+    };
+    match options.read(Some(path)) {
+        Ok(config) => {
+            let watched = Changes::watch(path, &config);
+            match proxy.reload(config) {
+                Ok(()) => {
+                    *changes = Some(watched);
+                    log.line("info", "config_reloaded", &[]);
+                }
+                Err(error) => log.line(
+                    "error",
+                    "config_refused",
+                    &[("reason", error.to_string().into())],
+                ),
+            }
+        }
+        Err(CommandError::Config(error)) => refused(error.brief()),
+        Err(error) => refused(error.to_string()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signal {
+    Stop,
+    Reload,
+}
+
+#[cfg(unix)]
+struct Signals {
+    hangup: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.hangup.recv() => Signal::Reload,
+            _ = self.interrupt.recv() => Signal::Stop,
+            _ = self.terminate.recv() => Signal::Stop,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Signal {
+        let _ = tokio::signal::ctrl_c().await;
+        Signal::Stop
+    }
+}
+
+/// A panic's message can quote the text that it happened on, so only its place is logged.
+fn quiet_panics(log: Log) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map_or("unknown".to_owned(), |at| {
+            format!("{}:{}", at.file(), at.line())
+        });
+        log.line("error", "panic", &[("at", place.into())]);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::Captured;
+
+    #[test]
+    fn a_panic_is_logged_by_its_place_alone() {
+        let out = Captured::default();
+        let log = Log::to(LogFormat::Json, out.clone());
+        quiet_panics(log.clone());
+        let caught = std::panic::catch_unwind(|| panic!("with the words of a prompt"));
+        // The hook of the test runner comes back.
+        drop(std::panic::take_hook());
+        assert!(caught.is_err());
+        log.flush();
+        assert!(
+            out.text().contains("serve.rs:") && !out.text().contains("prompt"),
+            "{}",
+            out.text()
+        );
+    }
+}

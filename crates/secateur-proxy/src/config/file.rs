@@ -1,0 +1,163 @@
+//! The file as it is written. Every key has its default here; unknown keys are errors.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Who serves models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// OpenAI, and whatever speaks like it.
+    Openai,
+    /// Anthropic.
+    Anthropic,
+    /// Google.
+    Gemini,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Openai, Self::Anthropic, Self::Gemini];
+
+    /// Its name in configuration, logs and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One JSON object a line.
+    #[default]
+    Json,
+    /// For people.
+    Pretty,
+    /// Nothing.
+    Off,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) listen: Option<Spanned<String>>,
+    pub(super) log: LogFormat,
+    pub(super) max_body_mb: Option<Spanned<usize>>,
+    pub(super) max_connections: Option<Spanned<usize>>,
+    pub(super) upstream: RawUpstreams,
+    pub(super) timeouts: RawTimeouts,
+    pub(super) workload: BTreeMap<Spanned<String>, RawWorkload>,
+    pub(super) key: Vec<RawKey>,
+    pub(super) otlp: Option<RawOtlp>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawUpstreams {
+    pub(super) openai: Option<Spanned<String>>,
+    pub(super) anthropic: Option<Spanned<String>>,
+    pub(super) gemini: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawTimeouts {
+    pub(super) connect_s: f64,
+    pub(super) response_head_s: f64,
+    pub(super) response_idle_s: f64,
+    pub(super) request_idle_s: f64,
+    pub(super) shutdown_s: f64,
+}
+
+impl Default for RawTimeouts {
+    fn default() -> Self {
+        Self {
+            connect_s: 10.0,
+            // An answer that is not streamed may take minutes to think about.
+            response_head_s: 600.0,
+            response_idle_s: 300.0,
+            request_idle_s: 60.0,
+            shutdown_s: 120.0,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawWorkload {
+    pub(super) provider: Option<Provider>,
+    pub(super) upstream: RawUpstreams,
+    pub(super) preset: Option<Spanned<String>>,
+    pub(super) policy_file: Option<Spanned<PathBuf>>,
+    pub(super) policy: Option<Spanned<toml::Table>>,
+    pub(super) budget_ms: u64,
+    pub(super) retry_original: bool,
+    pub(super) route: Option<RawRoute>,
+    pub(super) expected_schema: Option<RawSchema>,
+}
+
+impl Default for RawWorkload {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            upstream: RawUpstreams::default(),
+            preset: None,
+            policy_file: None,
+            policy: None,
+            budget_ms: 50,
+            retry_original: true,
+            route: None,
+            expected_schema: None,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRoute {
+    pub(super) models: BTreeMap<String, String>,
+    #[serde(default = "default_route_chars")]
+    pub(super) max_body_chars: usize,
+}
+
+fn default_route_chars() -> usize {
+    8_000
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSchema {
+    pub(super) name: Spanned<String>,
+    pub(super) schema: Option<Spanned<String>>,
+    pub(super) schema_file: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawKey {
+    pub(super) name: Spanned<String>,
+    pub(super) sha256: Spanned<String>,
+    #[serde(default)]
+    pub(super) workload: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) credential_env: BTreeMap<Provider, Spanned<String>>,
+    #[serde(default)]
+    pub(super) requests_per_minute: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawOtlp {
+    pub(super) endpoint: Spanned<String>,
+    #[serde(default)]
+    pub(super) header_env: BTreeMap<String, Spanned<String>>,
+}

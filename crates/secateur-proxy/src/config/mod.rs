@@ -1,0 +1,193 @@
+//! The configuration: one TOML file, resolved once into values that need no further looking up.
+//!
+//! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
+
+mod error;
+mod file;
+mod policy_text;
+mod resolve;
+mod template;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use secateur_core::policy::Policy;
+
+pub use error::ConfigError;
+pub use file::{LogFormat, Provider};
+pub use template::TEMPLATE;
+
+use crate::mechanic::{ModelRoutes, OutputSchema};
+
+/// The workload of requests that name none. No mechanic is on unless the file says so.
+pub const DEFAULT_WORKLOAD: &str = "default";
+
+/// A text that is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// Wraps a text.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To connect to an upstream.
+    pub connect: Duration,
+    /// From the request's end to the response's head.
+    pub response_head: Duration,
+    /// Between two chunks of a response.
+    pub response_idle: Duration,
+    /// Between two chunks of a request.
+    pub request_idle: Duration,
+    /// For streams that are under way when the proxy is asked to stop.
+    pub shutdown: Duration,
+}
+
+/// One base URL per provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstreams {
+    /// OpenAI, and whatever speaks like it.
+    pub openai: Uri,
+    /// Anthropic.
+    pub anthropic: Uri,
+    /// Gemini.
+    pub gemini: Uri,
+}
+
+impl Upstreams {
+    /// The base URL for a provider.
+    #[must_use]
+    pub fn of(&self, provider: Provider) -> &Uri {
+        match provider {
+            Provider::Openai => &self.openai,
+            Provider::Anthropic => &self.anthropic,
+            Provider::Gemini => &self.gemini,
+        }
+    }
+}
+
+/// A named client configuration.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The provider of all its requests; `None` finds it by path and headers.
+    pub provider: Option<Provider>,
+    /// Where its requests go.
+    pub upstreams: Upstreams,
+    /// M7 and M3; `None` when the file gives it no policy.
+    pub policy: Option<Arc<Policy>>,
+    /// M1.
+    pub routes: Option<Arc<ModelRoutes>>,
+    /// M8.
+    pub schema: Option<Arc<OutputSchema>>,
+    /// How long the mechanics may take.
+    pub budget: Duration,
+    /// Whether the original is sent when the provider rejects a mutated body.
+    pub retry_original: bool,
+}
+
+impl Workload {
+    /// Whether any mechanic is on, so that bodies must be looked at.
+    #[must_use]
+    pub fn has_mechanics(&self) -> bool {
+        self.policy.is_some() || self.routes.is_some() || self.schema.is_some()
+    }
+}
+
+/// A virtual client key.
+#[derive(Clone, Debug)]
+pub struct ClientKey {
+    /// What it is called in logs and the audit.
+    pub name: Arc<str>,
+    /// SHA-256 of the key.
+    pub sha256: [u8; 32],
+    /// The workload that its requests belong to; `None` lets the request choose.
+    pub workload: Option<Arc<Workload>>,
+    /// What is sent to each provider in place of the key.
+    pub credentials: BTreeMap<Provider, Secret>,
+    /// Requests in a minute; 0 is no limit.
+    pub requests_per_minute: u32,
+}
+
+/// Where traces go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Otlp {
+    /// The collector's base URL; `/v1/traces` is appended.
+    pub endpoint: Uri,
+    /// Headers to send, their values taken from the environment.
+    pub headers: Vec<(String, Secret)>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the proxy listens.
+    pub listen: SocketAddr,
+    /// How log lines look.
+    pub log: LogFormat,
+    /// The largest request body in bytes.
+    pub max_body_bytes: usize,
+    /// The most connections at a time.
+    pub max_connections: usize,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// All workloads by name, [`DEFAULT_WORKLOAD`] among them.
+    pub workloads: BTreeMap<String, Arc<Workload>>,
+    /// Client keys; none: every client may come in.
+    pub keys: Vec<ClientKey>,
+    /// Traces; `None`: no traces.
+    pub otlp: Option<Otlp>,
+    /// Other files that were read: policies and schemas.
+    pub files: Vec<std::path::PathBuf>,
+    default: Arc<Workload>,
+}
+
+impl Config {
+    /// Reads a configuration. `name` is what errors call the file, relative paths in it start at
+    /// `folder`, and `env` gives the environment's variables.
+    ///
+    /// # Errors
+    /// Whatever is wrong first, with its line.
+    pub fn read(
+        name: &str,
+        text: &str,
+        folder: &std::path::Path,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        resolve::resolve(name, text, folder, env)
+    }
+
+    /// The workload of requests that name none.
+    #[must_use]
+    pub fn default_workload(&self) -> &Arc<Workload> {
+        &self.default
+    }
+
+    /// Whether the address is one that only this machine reaches.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.listen.ip().is_loopback()
+    }
+}

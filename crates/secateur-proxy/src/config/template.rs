@@ -1,0 +1,67 @@
+//! The file that `secateur config init` writes.
+
+/// A valid configuration that explains every key. As it stands it prunes nothing.
+pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is commented out shows its default.
+# Check with `secateur config check`; a running proxy takes a changed file over by itself.
+
+# Where the proxy listens. Anything but loopback needs client keys (below) or `--open`.
+# listen = "127.0.0.1:8787"
+
+# Log lines on standard error: "json", "pretty" or "off".
+# log = "json"
+
+# Larger request bodies are answered with 413.
+# max_body_mb = 32
+# max_connections = 10000
+
+# Where requests go. Any server that speaks the provider's API will do.
+[upstream]
+# openai = "https://api.openai.com"
+# anthropic = "https://api.anthropic.com"
+# gemini = "https://generativelanguage.googleapis.com"
+
+[timeouts]
+# connect_s = 10
+# response_head_s = 600
+# response_idle_s = 300
+# request_idle_s = 60
+# shutdown_s = 120
+
+# A workload is chosen by the base URL (http://127.0.0.1:8787/w/coding) or by the header
+# `x-secateur-workload: coding`. Requests that name none belong to `default`, where nothing is on.
+[workload.coding]
+# preset = "tessera"          # see `secateur presets`
+# policy_file = "coding.toml" # a policy of your own, or tables right here:
+# budget_ms = 50              # the original goes out when the mechanics take longer
+# retry_original = true       # the original goes out when the provider rejects the pruned body
+# provider = "anthropic"      # when path and headers do not tell
+# upstream.openai = "http://127.0.0.1:11434"
+
+# [workload.coding.policy.m7]
+# enabled = true
+# strategies = ["middle-turns"]
+
+# M1: small requests without tools or images go to a cheaper model.
+# [workload.coding.route]
+# max_body_chars = 8000
+# models = { "gpt-5" = "gpt-5-mini" }
+
+# M8: answers follow this JSON schema unless the request asks for a format itself.
+# [workload.coding.expected_schema]
+# name = "answer"
+# schema_file = "answer.schema.json"
+
+# Virtual client keys. The proxy knows only their SHA-256 and sends the credential from the
+# environment variable in their place.
+# [[key]]
+# name = "team-a"
+# sha256 = "…64 hex digits…"
+# workload = "coding"
+# credential_env = { anthropic = "ANTHROPIC_API_KEY", openai = "OPENAI_API_KEY" }
+# requests_per_minute = 600
+
+# Traces by OTLP over HTTP.
+# [otlp]
+# endpoint = "http://127.0.0.1:4318"
+# header_env = { authorization = "OTLP_AUTHORIZATION" }
+"#;

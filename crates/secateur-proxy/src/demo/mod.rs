@@ -1,0 +1,212 @@
+//! `secateur demo`: one command, no key. Sessions that the project generates go through a proxy in
+//! front of the strict provider, with and without pruning, and the difference is printed.
+
+mod play;
+mod sessions;
+mod tally;
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use secateur_core::policy::PRESETS;
+use secateur_mock::{Mock, MockOptions};
+
+use crate::cli::CommandError;
+use crate::config::Config;
+use crate::server::{Proxy, ProxyParts};
+use play::play;
+use sessions::Session;
+use tally::{Tallies, Tally};
+
+/// What `secateur demo` is given.
+#[derive(Clone, Debug, Default)]
+pub struct DemoOptions {
+    /// Stay up after the tables, for a look around. Default false.
+    pub keep: bool,
+    /// The preset to show. Default `steady` where there is one, else the first.
+    pub preset: Option<String>,
+}
+
+/// The workload that passes through and the one that prunes.
+const WORKLOADS: [&str; 2] = ["plain", "pruned"];
+
+/// Runs the demonstration; with `keep` until interrupted.
+///
+/// # Errors
+/// A port could not be bound, a request failed, or the output could not be written.
+pub fn demo(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(run(options, out))
+}
+
+async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandError> {
+    let preset = options
+        .preset
+        .as_deref()
+        .unwrap_or_else(|| default_preset());
+    // One provider each, so that neither warms the other's cache.
+    let plain = Mock::start(MockOptions::default()).await?;
+    let pruned = Mock::start(MockOptions::default()).await?;
+    let tallies = Arc::new(Tallies::default());
+    let mut parts = ProxyParts::new(config(preset, &plain.url(), &pruned.url())?);
+    parts.sink = Arc::<Tallies>::clone(&tallies);
+    let proxy = Proxy::start(parts).await?;
+    writeln!(
+        out,
+        "A proxy at {} in front of a strict provider; preset `{preset}`.",
+        proxy.url()
+    )?;
+    let mut rows = Vec::new();
+    for session in Session::all() {
+        writeln!(
+            out,
+            "Playing {} ({} requests, twice, streaming) …",
+            session.name,
+            session.requests.len()
+        )?;
+        out.flush()?;
+        let mut pair = Vec::new();
+        for workload in WORKLOADS {
+            play(&proxy.url(), workload, &session).await?;
+            pair.push(tallies.take(session.requests.len()).await?);
+        }
+        rows.push((session, pair));
+    }
+    let rejected = plain.rejected() + pruned.rejected();
+    print(out, &rows, rejected)?;
+    writeln!(out, "\nWhere to look:")?;
+    writeln!(out, "  metrics   {}/metrics", proxy.url())?;
+    writeln!(out, "  pruned    base URL {}/w/pruned", proxy.url())?;
+    writeln!(out, "  plain     base URL {}/w/plain", proxy.url())?;
+    if options.keep {
+        writeln!(
+            out,
+            "Staying up until interrupted; any key works, the provider is not real."
+        )?;
+        out.flush()?;
+        // Without a signal handler there is nothing to wait for.
+        let _ = tokio::signal::ctrl_c().await;
+    }
+    proxy.shutdown().await;
+    if rejected > 0 {
+        return Err(CommandError::Demo(format!(
+            "the provider rejected {rejected} requests"
+        )));
+    }
+    Ok(())
+}
+
+fn default_preset() -> &'static str {
+    let steady = PRESETS.iter().find(|preset| preset.name == "steady");
+    steady.or(PRESETS.first()).map_or("", |preset| preset.name)
+}
+
+fn config(preset: &str, plain: &str, pruned: &str) -> Result<Config, CommandError> {
+    let upstream = |url: &str| {
+        format!("upstream = {{ openai = \"{url}\", anthropic = \"{url}\", gemini = \"{url}\" }}\n")
+    };
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nlog = \"off\"\n[workload.plain]\n{}[workload.pruned]\npreset = \"{preset}\"\nbudget_ms = 1000\n{}",
+        upstream(plain),
+        upstream(pruned)
+    );
+    Ok(Config::read("demo", &text, Path::new("."), &|_| None)?)
+}
+
+fn print(
+    out: &mut dyn Write,
+    rows: &[(Session, Vec<Tally>)],
+    rejected: usize,
+) -> Result<(), CommandError> {
+    writeln!(
+        out,
+        "\n{:<22} {:<8} {:>9} {:>12} {:>12} {:>9} {:>10} {:>8}",
+        "session", "", "requests", "chars sent", "tokens in", "cached", "cost USD", "of plain"
+    )?;
+    for (session, pair) in rows {
+        let base = pair.first().map_or(0.0, |plain| plain.cost_usd);
+        for (workload, tally) in WORKLOADS.iter().zip(pair) {
+            let share = if base > 0.0 {
+                tally.cost_usd * 100.0 / base
+            } else {
+                100.0
+            };
+            let cached = tally.cache_read_tokens as f64 * 100.0 / tally.input_tokens.max(1) as f64;
+            writeln!(
+                out,
+                "{:<22} {:<8} {:>9} {:>12} {:>12} {:>8.1}% {:>10.4} {:>7.1}%",
+                session.name,
+                workload,
+                tally.requests,
+                tally.chars_sent,
+                tally.input_tokens,
+                cached,
+                tally.cost_usd,
+                share
+            )?;
+        }
+    }
+    let added: Vec<u128> = rows
+        .iter()
+        .flat_map(|(_, pair)| pair.iter().map(|tally| tally.added_us_max))
+        .collect();
+    writeln!(
+        out,
+        "\nCosts are list prices at the cache tiers, by the provider's simulated prefix cache (4 characters to a token)."
+    )?;
+    writeln!(
+        out,
+        "The provider rejected {rejected} requests. The slowest request spent {:.1} ms in the proxy.",
+        added.into_iter().max().unwrap_or(0) as f64 / 1000.0
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plays_every_session_and_prints_what_was_saved() {
+        let mut out = Vec::new();
+        demo(
+            &DemoOptions {
+                preset: Some("tessera".into()),
+                keep: false,
+            },
+            &mut out,
+        )
+        .unwrap();
+        let out = String::from_utf8(out).unwrap();
+        for session in Session::all() {
+            let mut rows = out
+                .lines()
+                .filter(|line| line.starts_with(session.name) && line.ends_with('%'));
+            let (plain, pruned) = (rows.next().unwrap(), rows.next().unwrap());
+            assert!(
+                plain.contains("plain") && pruned.contains("pruned"),
+                "{out}"
+            );
+        }
+        assert!(out.contains("The provider rejected 0 requests."), "{out}");
+        let sent = |name: &str| -> Vec<u64> {
+            let rows = out
+                .lines()
+                .filter(|line| line.starts_with(name) && line.ends_with('%'));
+            rows.map(|row| {
+                row.split_whitespace()
+                    .rev()
+                    .nth(4)
+                    .unwrap()
+                    .parse()
+                    .unwrap()
+            })
+            .collect()
+        };
+        let chat = sent("support chat");
+        assert!(chat[1] < chat[0], "{out}");
+    }
+}

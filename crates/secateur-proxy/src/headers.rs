@@ -1,0 +1,138 @@
+//! Which headers cross the proxy.
+//!
+//! **Invariant:** nothing that belongs to one connection crosses: the hop-by-hop headers of
+//! RFC 9110 section 7.6.1, whatever `connection` names, and the framing of the body, which each side
+//! writes itself from the body that it sends.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+const HOP_BY_HOP: [HeaderName; 8] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Encodings of responses that usage can be read from on the side.
+const READABLE: [&str; 4] = ["gzip", "deflate", "br", "identity"];
+
+fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// A client's headers, ready for the upstream.
+pub(crate) fn to_upstream(headers: &mut HeaderMap, reads_usage: bool) {
+    strip_hop_by_hop(headers);
+    for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
+        headers.remove(name);
+    }
+    let own: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| name.as_str().starts_with("x-secateur-"))
+        .cloned()
+        .collect();
+    for name in own {
+        headers.remove(name);
+    }
+    if reads_usage {
+        keep_readable_encodings(headers);
+    }
+}
+
+/// An upstream's headers, ready for the client.
+pub(crate) fn to_client(headers: &mut HeaderMap) {
+    strip_hop_by_hop(headers);
+}
+
+/// Takes encodings out of `accept-encoding` that could not be read on the side. A client that
+/// accepts none of the others gets a plain response.
+fn keep_readable_encodings(headers: &mut HeaderMap) {
+    let offered: Vec<&str> = headers
+        .get_all(header::ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .collect();
+    if offered.is_empty() {
+        return;
+    }
+    let is_readable = |offer: &&&str| {
+        let name = offer.split(';').next().unwrap_or_default().trim();
+        READABLE
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    };
+    let kept: Vec<&str> = offered.iter().filter(is_readable).copied().collect();
+    if kept.len() == offered.len() {
+        return;
+    }
+    let kept = if kept.is_empty() {
+        "identity".to_owned()
+    } else {
+        kept.join(", ")
+    };
+    if let Ok(value) = HeaderValue::from_str(&kept) {
+        headers.insert(header::ACCEPT_ENCODING, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    #[test]
+    fn connection_headers_and_whatever_connection_names_stay_behind() {
+        let mut headers = map(&[
+            ("connection", "close, X-Evil"),
+            ("connection", "x-other"),
+            ("x-evil", "1"),
+            ("x-other", "1"),
+            ("transfer-encoding", "chunked"),
+            ("te", "trailers"),
+            ("keep-alive", "5"),
+            ("host", "proxy"),
+            ("content-length", "5"),
+            ("x-secateur-workload", "a"),
+            ("authorization", "Bearer k"),
+            ("x-stainless-lang", "python"),
+        ]);
+        to_upstream(&mut headers, true);
+        let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["authorization", "x-stainless-lang"]);
+    }
+
+    #[test]
+    fn encodings_that_cannot_be_read_are_not_offered() {
+        let offer = |value: &'static str| {
+            let mut headers = map(&[("accept-encoding", value)]);
+            keep_readable_encodings(&mut headers);
+            headers["accept-encoding"].to_str().unwrap().to_owned()
+        };
+        assert_eq!(offer("gzip, deflate, br, zstd"), "gzip, deflate, br");
+        assert_eq!(offer("gzip;q=1.0,br"), "gzip;q=1.0,br");
+        assert_eq!(offer("zstd, *"), "identity");
+    }
+}

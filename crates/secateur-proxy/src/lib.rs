@@ -1,0 +1,39 @@
+//! The drop-in proxy: change the base URL, and requests are pruned per workload on their way.
+//!
+//! ```text
+//! accept ─► own paths ─► route ─► access ─► chain (detect, M7/M3, M8, M1) ─► upstream ─► response, tapped
+//! ```
+//!
+//! **Invariants:** response bytes are never altered or buffered. A request whose workload has no
+//! mechanic on is not buffered either. Whatever goes wrong in the chain, the original body goes out.
+
+mod access;
+pub mod audit;
+pub mod cli;
+pub mod config;
+mod demo;
+mod encoding;
+mod error_shape;
+mod exchange;
+mod handle;
+mod headers;
+mod identity;
+mod mechanic;
+mod pages;
+mod pipeline;
+mod request_body;
+mod response_body;
+mod route;
+mod server;
+mod surface;
+mod upstream;
+mod usage;
+
+pub use access::hash_key;
+pub use config::{Config, ConfigError};
+pub use mechanic::{ModelRoutes, OutputSchema, SchemaError};
+pub use pages::Pages;
+pub use pipeline::{CoreEngine, Engine};
+pub use server::{Proxy, ProxyParts, ServeError};
+pub use surface::{Captured, Field, Log, Metrics};
+pub use usage::Usage;

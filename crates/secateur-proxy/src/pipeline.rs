@@ -1,0 +1,244 @@
+//! What happens to a body, link by link: detect candidates, prune (M7, M3), ask for a schema (M8),
+//! route (M1). At most one link changes the content; a reason stands beside each.
+//!
+//! Fail-open: a link that errs, panics or takes too long sends the original out. The chain runs on a
+//! thread of its own, so that it cannot hold up other requests.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use secateur_core::dialect::DialectId;
+use secateur_core::edit::{SkipReason, Target};
+use secateur_core::mechanic::MechanicSet;
+use secateur_core::policy::Policy;
+use secateur_core::report::Report;
+use secateur_core::{Candidates, Outcome, Request, prune};
+use tokio::sync::Semaphore;
+
+use crate::audit::{FailOpen, Mechanic, Step};
+use crate::config::Workload;
+use crate::mechanic::{RouteDecision, route_in_body};
+
+/// The call into the engine, as a value so that tests can make it panic or stall.
+pub trait Engine: Send + Sync + std::fmt::Debug {
+    /// Prunes one body.
+    fn prune<'a>(&self, body: &'a [u8], request: &Request<'_>, policy: &Policy) -> Outcome<'a>;
+}
+
+/// The real engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CoreEngine;
+
+impl Engine for CoreEngine {
+    fn prune<'a>(&self, body: &'a [u8], request: &Request<'_>, policy: &Policy) -> Outcome<'a> {
+        prune(body, request, policy)
+    }
+}
+
+/// One body and what is to be done with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    /// The body, not compressed.
+    pub(crate) body: Bytes,
+    pub(crate) dialect: DialectId,
+    pub(crate) path_model: Option<String>,
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) engine: Arc<dyn Engine>,
+}
+
+/// What the chain decided.
+#[derive(Debug, Default)]
+pub(crate) struct Decision {
+    /// The new body; `None`: the original.
+    pub(crate) body: Option<Bytes>,
+    /// The model that M1 chose.
+    pub(crate) routed_to: Option<String>,
+    pub(crate) stack: Vec<&'static str>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) report: Option<Arc<Report>>,
+    pub(crate) failed_open: Option<FailOpen>,
+}
+
+impl Decision {
+    /// The original goes out, for this reason.
+    pub(crate) fn fail_open(reason: FailOpen) -> Self {
+        Self {
+            failed_open: Some(reason),
+            ..Self::default()
+        }
+    }
+
+    fn skip(&mut self, mechanic: Mechanic, reason: impl Into<Cow<'static, str>>) {
+        self.steps.push(Step {
+            mechanic,
+            skipped: Some(reason.into()),
+        });
+    }
+
+    fn fired(&mut self, mechanic: Mechanic) {
+        self.steps.push(Step {
+            mechanic,
+            skipped: None,
+        });
+        self.stack.push(mechanic.name());
+        self.stack.sort_unstable();
+    }
+}
+
+/// A reason's name, as reports spell it.
+pub(crate) fn reason_name(reason: SkipReason) -> String {
+    match serde_json::to_value(reason) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => "unnamed".to_owned(),
+    }
+}
+
+/// What the mechanics of the proxy would do to a request, known before anything is done.
+struct Offers {
+    /// The body with M8's schema asked for, where the caller sets no format.
+    schema: Option<Vec<u8>>,
+    /// What M1's rule says.
+    route: Option<RouteDecision>,
+}
+
+impl Offers {
+    fn of(job: &Job) -> Self {
+        let schema = job.workload.schema.as_ref();
+        let routes = job.workload.routes.as_ref();
+        Self {
+            schema: schema.and_then(|schema| schema.ask(&job.body, job.dialect)),
+            route: routes
+                .map(|routes| routes.decide(&job.body, job.dialect, job.path_model.as_deref())),
+        }
+    }
+
+    fn candidates(&self, workload: &Workload) -> Candidates {
+        let is_routed = matches!(self.route, Some(RouteDecision::To(_)));
+        Candidates {
+            opted_in: MechanicSet::EMPTY
+                .with(Mechanic::M1, workload.routes.is_some())
+                .with(Mechanic::M8, workload.schema.is_some()),
+            eligible: MechanicSet::EMPTY
+                .with(Mechanic::M1, is_routed)
+                .with(Mechanic::M8, self.schema.is_some()),
+        }
+    }
+}
+
+/// Runs the chain over one body, on the thread of the caller. Who may do what is settled by the
+/// engine's claim, for the mechanics of both crates.
+pub(crate) fn run(job: &Job) -> Decision {
+    let offers = Offers::of(job);
+    let request = Request {
+        dialect: Some(job.dialect),
+        model: job.path_model.as_deref(),
+        others: offers.candidates(&job.workload),
+        ..Request::default()
+    };
+    let off = Policy::default();
+    let policy = job.workload.policy.as_deref().unwrap_or(&off);
+    let outcome = job.engine.prune(&job.body, &request, policy);
+    let mut decision = Decision {
+        body: match outcome.body {
+            Cow::Owned(body) => Some(Bytes::from(body)),
+            Cow::Borrowed(_) => None,
+        },
+        failed_open: outcome.error.map(|_| FailOpen::Engine),
+        ..Decision::default()
+    };
+    let report = outcome.report;
+    for mechanic in [Mechanic::M7, Mechanic::M3] {
+        if decision.body.is_some() && report.stack.contains(&mechanic.name()) {
+            decision.fired(mechanic);
+        } else {
+            decision.skip(mechanic, why_not(&report, mechanic));
+        }
+    }
+    schema_step(&offers, &report, &mut decision);
+    route_step(job, &offers, &report, &mut decision);
+    decision.report = Some(Arc::new(report));
+    decision
+}
+
+/// Why a mechanic stayed out, or claimed the request and found nothing to do.
+fn why_not(report: &Report, mechanic: Mechanic) -> Cow<'static, str> {
+    let Some(claim) = &report.claim else {
+        return "failed-open".into();
+    };
+    if let Some(reason) = claim.why_not(mechanic) {
+        return reason_name(reason).into();
+    }
+    let whole = report
+        .plan
+        .skips
+        .iter()
+        .find(|skip| skip.target == Target::Request);
+    whole.map_or(Cow::Borrowed("nothing-to-cut"), |skip| {
+        reason_name(skip.reason).into()
+    })
+}
+
+/// M8, where it won.
+fn schema_step(offers: &Offers, report: &Report, decision: &mut Decision) {
+    let is_winner = report
+        .claim
+        .as_ref()
+        .is_some_and(|claim| claim.winner == Some(Mechanic::M8));
+    match &offers.schema {
+        Some(body) if is_winner => {
+            decision.body = Some(Bytes::copy_from_slice(body));
+            decision.fired(Mechanic::M8);
+        }
+        _ => decision.skip(Mechanic::M8, why_not(report, Mechanic::M8)),
+    }
+}
+
+/// M1, where no candidate would change the content, also none that did nothing in the end.
+fn route_step(job: &Job, offers: &Offers, report: &Report, decision: &mut Decision) {
+    let may_run = report
+        .claim
+        .as_ref()
+        .is_some_and(|claim| claim.why_not(Mechanic::M1).is_none());
+    let model = match &offers.route {
+        Some(RouteDecision::To(model)) if may_run => model,
+        Some(RouteDecision::Stays(reason)) => return decision.skip(Mechanic::M1, *reason),
+        _ => return decision.skip(Mechanic::M1, why_not(report, Mechanic::M1)),
+    };
+    if job.path_model.is_none() {
+        let Some(body) = route_in_body(&job.body, model) else {
+            return decision.skip(Mechanic::M1, "no-model");
+        };
+        decision.body = Some(Bytes::from(body));
+    }
+    decision.routed_to = Some(model.clone());
+    decision.fired(Mechanic::M1);
+}
+
+/// Runs the chain within the workload's budget. `slots` bounds how many chains run at a time; a
+/// chain that stalls keeps its slot, so that stalled ones cannot pile up.
+pub(crate) async fn decide(job: Job, slots: &Arc<Semaphore>) -> Decision {
+    let budget = job.workload.budget;
+    let slots = Arc::clone(slots);
+    let chain = async move {
+        let Ok(slot) = slots.acquire_owned().await else {
+            return Decision::fail_open(FailOpen::OverBudget);
+        };
+        let running = tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            catch_unwind(AssertUnwindSafe(|| run(&job)))
+        });
+        match running.await {
+            Ok(Ok(decision)) => decision,
+            _ => Decision::fail_open(FailOpen::Panicked),
+        }
+    };
+    match tokio::time::timeout(budget, chain).await {
+        Ok(decision) => decision,
+        Err(_) => Decision::fail_open(FailOpen::OverBudget),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! A response on its way to the client: every frame passes as it is, and is looked at on the side.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use crate::audit::Ended;
+use crate::exchange::Exchange;
+use crate::usage::UsageReader;
+
+/// Why a response broke off. The client sees its connection end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ResponseBodyError {
+    /// The upstream's connection broke.
+    #[error("the upstream's response broke off")]
+    Broke,
+    /// The upstream sent nothing for too long.
+    #[error("the upstream's response stood still")]
+    Stalled,
+}
+
+/// A body for the client.
+#[derive(Debug)]
+pub(crate) enum ClientBody {
+    /// A body that is there.
+    Full(Full<Bytes>),
+    /// A body that comes from an upstream.
+    Tapped(Box<Tapped>),
+}
+
+impl ClientBody {
+    /// A body that is there.
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
+        Self::Full(Full::new(bytes.into()))
+    }
+}
+
+impl Body for ClientBody {
+    type Data = Bytes;
+    type Error = ResponseBodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
+        match self.get_mut() {
+            Self::Full(body) => Pin::new(body)
+                .poll_frame(context)
+                .map_err(|never| match never {}),
+            Self::Tapped(body) => Pin::new(body.as_mut()).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Full(body) => body.is_end_stream(),
+            Self::Tapped(body) => body.inner.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Full(body) => body.size_hint(),
+            Self::Tapped(body) => body.inner.size_hint(),
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Tapped {
+    inner: Incoming,
+    reader: Option<UsageReader>,
+    exchange: Exchange,
+    bytes: u64,
+    ended: Option<Ended>,
+    idle: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl std::fmt::Debug for Tapped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tapped")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tapped {
+    pub(crate) fn new(
+        inner: Incoming,
+        reader: Option<UsageReader>,
+        exchange: Exchange,
+        idle: Duration,
+    ) -> Self {
+        Self {
+            inner,
+            reader,
+            exchange,
+            bytes: 0,
+            ended: None,
+            idle,
+            timer: None,
+        }
+    }
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
+        let this = &mut *self;
+        match Pin::new(&mut this.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.timer = None;
+                if let Some(data) = frame.data_ref() {
+                    this.bytes += data.len() as u64;
+                    if let Some(reader) = &mut this.reader {
+                        reader.feed(data);
+                    }
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(_))) => {
+                this.ended = Some(Ended::UpstreamBroke);
+                Poll::Ready(Some(Err(ResponseBodyError::Broke)))
+            }
+            Poll::Ready(None) => {
+                this.ended = Some(Ended::Complete);
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                let idle = this.idle;
+                let timer = this.timer.get_or_insert_with(|| {
+                    Box::pin(tokio::time::sleep_until(Instant::now() + idle))
+                });
+                match timer.as_mut().poll(context) {
+                    Poll::Ready(()) => {
+                        this.ended = Some(Ended::UpstreamStalled);
+                        Poll::Ready(Some(Err(ResponseBodyError::Stalled)))
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Tapped {
+    fn drop(&mut self) {
+        // A server that knows the length does not ask for the end.
+        let ended = self.ended.unwrap_or(if self.inner.is_end_stream() {
+            Ended::Complete
+        } else {
+            Ended::ClientGone
+        });
+        let event = self.exchange.event();
+        event.response_bytes = self.bytes;
+        event.usage = self.reader.as_mut().and_then(UsageReader::usage);
+        event.ended = ended;
+    }
+}

@@ -1,0 +1,299 @@
+//! The server side: accepts connections, stops gracefully, takes new configurations over.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::access::RateLimits;
+use crate::audit::{AuditSink, NoSink};
+use crate::config::Config;
+use crate::handle::{HEAD_TIMEOUT, Shared, handle, own_path};
+use crate::pages::Pages;
+use crate::pipeline::{CoreEngine, Engine};
+use crate::response_body::ClientBody;
+use crate::surface::{Log, Metrics, Surfaces, Traces};
+use crate::upstream::UpstreamClient;
+
+/// Why the proxy did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Anybody could use it.
+    #[error(
+        "{0} is reachable from other machines and no client keys are configured: add a [[key]], listen on 127.0.0.1, or say --open"
+    )]
+    Open(SocketAddr),
+    /// The address is taken or not this machine's.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// No TLS.
+    #[error("the system's root certificates cannot be read: {0}")]
+    Roots(std::io::Error),
+}
+
+/// What a proxy is made of.
+#[derive(Debug)]
+pub struct ProxyParts {
+    /// The configuration.
+    pub config: Config,
+    /// Whether anybody may use it although it is reachable from other machines. Default false.
+    pub open: bool,
+    /// Where log lines go. Default nowhere.
+    pub log: Log,
+    /// Takes the audit events. Default nobody.
+    pub sink: Arc<dyn AuditSink>,
+    /// The engine. Default the real one.
+    pub engine: Arc<dyn Engine>,
+    /// Pages on the same port. Default none.
+    pub pages: Option<Arc<dyn Pages>>,
+}
+
+impl ProxyParts {
+    /// The parts with their defaults.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            open: false,
+            log: Log::off(),
+            sink: Arc::new(NoSink),
+            engine: Arc::new(CoreEngine),
+            pages: None,
+        }
+    }
+}
+
+/// A running proxy.
+#[derive(Debug)]
+pub struct Proxy {
+    addr: SocketAddr,
+    open: bool,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Starts a proxy.
+    ///
+    /// # Errors
+    /// The address is not free, or it is open to the world without keys.
+    pub async fn start(parts: ProxyParts) -> Result<Self, ServeError> {
+        let ProxyParts {
+            config,
+            open,
+            log,
+            sink,
+            engine,
+            pages,
+        } = parts;
+        check_access(&config, open)?;
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|error| ServeError::Listen(config.listen, error))?;
+        let addr = listener
+            .local_addr()
+            .map_err(|error| ServeError::Listen(config.listen, error))?;
+        let client = UpstreamClient::new(config.timeouts.connect).map_err(ServeError::Roots)?;
+        let traces = config
+            .otlp
+            .clone()
+            .map(|otlp| Traces::start(otlp, client.clone()));
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let connections = Arc::new(Semaphore::new(config.max_connections));
+        let shared = Arc::new(Shared {
+            config: ArcSwap::from_pointee(config),
+            client,
+            surfaces: Arc::new(Surfaces {
+                log,
+                metrics: Metrics::default(),
+                traces,
+                sink,
+            }),
+            engine,
+            slots: Arc::new(Semaphore::new(cores * 2)),
+            limits: RateLimits::default(),
+            pages,
+            is_draining: AtomicBool::new(false),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared), connections, stopped));
+        Ok(Self {
+            addr,
+            open,
+            shared,
+            stop,
+            accepting,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Its base URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// Its metrics.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.surfaces.metrics
+    }
+
+    /// Takes a new configuration over for all requests to come. The address, the number of
+    /// connections, the log's format and the traces stay as they were.
+    ///
+    /// # Errors
+    /// The new configuration would open the proxy to the world; the old one stays.
+    pub fn reload(&self, config: Config) -> Result<(), ServeError> {
+        let mut config = config;
+        config.listen = self.shared.config.load().listen;
+        if let Err(error) = check_access(&config, self.open) {
+            self.shared.surfaces.metrics.reloaded("refused");
+            return Err(error);
+        }
+        self.shared.config.store(Arc::new(config));
+        self.shared.surfaces.metrics.reloaded("taken");
+        Ok(())
+    }
+
+    /// Notes that a new configuration was not valid; the old one stays.
+    pub fn refused_reload(&self) {
+        self.shared.surfaces.metrics.reloaded("refused");
+    }
+
+    /// Stops accepting, lets what is under way finish within the configured time, and ends.
+    pub async fn shutdown(self) {
+        self.shared.is_draining.store(true, Ordering::Relaxed);
+        // The accept loop is gone only if the runtime is.
+        let _ = self.stop.send(true);
+        let _ = self.accepting.await;
+        self.shared.surfaces.log.flush();
+    }
+}
+
+fn check_access(config: &Config, open: bool) -> Result<(), ServeError> {
+    if config.is_loopback() || open || !config.keys.is_empty() {
+        return Ok(());
+    }
+    Err(ServeError::Open(config.listen))
+}
+
+async fn accept(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    connections: Arc<Semaphore>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let graceful = GracefulShutdown::new();
+    loop {
+        let slot = tokio::select! {
+            slot = Arc::clone(&connections).acquire_owned() => slot,
+            _ = stopped.changed() => break,
+        };
+        let Ok(slot) = slot else { break };
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(_) => {
+                    // Out of file descriptors, most likely: wait for some to come back.
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            },
+            _ = stopped.changed() => break,
+        };
+        serve_connection(stream, slot, &shared, &graceful);
+    }
+    drop(listener);
+    let grace = shared.config.load().timeouts.shutdown;
+    // What is not done by then is cut off when the runtime ends.
+    let _ = tokio::time::timeout(grace, graceful.shutdown()).await;
+}
+
+fn serve_connection(
+    stream: TcpStream,
+    slot: OwnedSemaphorePermit,
+    shared: &Arc<Shared>,
+    graceful: &GracefulShutdown,
+) {
+    // Events must not wait for each other.
+    let _ = stream.set_nodelay(true);
+    let watcher = graceful.watcher();
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        let _slot = slot;
+        let open = OpenConnection::new(Arc::clone(&shared));
+        let service = service_fn(move |request| respond(Arc::clone(&shared), request));
+        let mut server = auto::Builder::new(TokioExecutor::new());
+        server
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(256 << 10)
+            .auto_date_header(false);
+        server
+            .http2()
+            .timer(TokioTimer::new())
+            .adaptive_window(true)
+            .max_concurrent_streams(256)
+            .keep_alive_interval(Duration::from_secs(60))
+            .auto_date_header(false);
+        let connection = server
+            .serve_connection(TokioIo::new(stream), service)
+            .into_owned();
+        // A client that breaks off ends its own connection and nothing else.
+        let _ = watcher.watch(connection).await;
+        drop(open);
+    });
+}
+
+struct OpenConnection(Arc<Shared>);
+
+impl OpenConnection {
+    fn new(shared: Arc<Shared>) -> Self {
+        shared.surfaces.metrics.connections(1);
+        Self(shared)
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.surfaces.metrics.connections(-1);
+    }
+}
+
+async fn respond(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<ClientBody>, Infallible> {
+    if let Some(response) = own_path(&shared, &request) {
+        return Ok(response);
+    }
+    if let Some(pages) = shared
+        .pages
+        .as_ref()
+        .filter(|pages| pages.claims(request.uri().path()))
+    {
+        return Ok(pages.respond(request).await.map(ClientBody::full));
+    }
+    Ok(handle(shared, request).await)
+}

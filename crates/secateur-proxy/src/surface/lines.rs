@@ -1,0 +1,135 @@
+//! The log lines of a request.
+
+use super::log::{Field, Log};
+use crate::audit::{AuditEvent, Ended, Mechanic};
+
+pub(super) fn write(log: &Log, event: &AuditEvent) {
+    let id = || ("request_id", Field::from(event.id.as_str()));
+    let workload = || ("workload", Field::from(&*event.workload));
+    let report = event.report.as_deref();
+    if let Some(report) = report.filter(|_| event.fired(Mechanic::M7)) {
+        let (rag_kept, rag_dropped) = super::headers::rag_counts(report);
+        log.line(
+            "info",
+            "context_pruner_applied",
+            &[
+                id(),
+                workload(),
+                ("turns_removed", report.turns_removed.into()),
+                ("rag_kept", rag_kept.into()),
+                ("rag_dropped", rag_dropped.into()),
+                ("messages_before", report.before.messages.into()),
+                ("messages_after", report.after.messages.into()),
+            ],
+        );
+    }
+    let compress = report.and_then(|report| report.compress);
+    if let Some(compress) = compress.filter(|_| event.fired(Mechanic::M3)) {
+        log.line(
+            "info",
+            "compress_applied",
+            &[
+                id(),
+                workload(),
+                ("chars_before", compress.chars_before.into()),
+                ("chars_after", compress.chars_after.into()),
+                ("chars_saved", compress.chars_saved().into()),
+                (
+                    "pct_saved",
+                    ((compress.pct_saved() * 100.0).round() / 100.0).into(),
+                ),
+                ("compress_system", compress.compress_system.into()),
+                ("compress_user_turns", compress.compress_user_turns.into()),
+            ],
+        );
+    }
+    if let Some(reason) = event.failed_open {
+        log.line(
+            "warn",
+            "failed_open",
+            &[id(), workload(), ("reason", reason.name().into())],
+        );
+    }
+    if event.retried_original {
+        log.line(
+            "warn",
+            "retried_original",
+            &[
+                id(),
+                workload(),
+                ("stack", event.struck_stack.join("+").into()),
+            ],
+        );
+    }
+    let level = match event.ended {
+        Ended::Complete if event.status < 500 => "info",
+        _ => "warn",
+    };
+    let mut fields = vec![
+        id(),
+        workload(),
+        ("provider", event.provider.name().into()),
+        (
+            "dialect",
+            event
+                .dialect
+                .map_or("other", |dialect| dialect.name())
+                .into(),
+        ),
+        ("stack", event.stack_name().into()),
+        ("status", event.status.into()),
+        ("ended", event.ended.name().into()),
+        ("bytes_before", event.bytes_before.into()),
+        ("bytes_after", event.bytes_after.into()),
+        ("response_bytes", event.response_bytes.into()),
+        ("added_ms", millis(event.added)),
+        ("total_ms", millis(event.total)),
+    ];
+    if let Some(key) = &event.key {
+        fields.push(("key", Field::from(&**key)));
+    }
+    if let Some(model) = &event.model {
+        fields.push(("model", model.as_str().into()));
+    }
+    if let Some(model) = &event.routed_to {
+        fields.push(("routed_to", model.as_str().into()));
+    }
+    if event.bypassed {
+        fields.push(("bypassed", true.into()));
+    }
+    let steps: Vec<String> = event
+        .steps
+        .iter()
+        .map(|step| {
+            format!(
+                "{}:{}",
+                step.mechanic.name(),
+                step.skipped.as_deref().unwrap_or("applied")
+            )
+        })
+        .collect();
+    if !steps.is_empty() {
+        fields.push(("steps", steps.join(",").into()));
+    }
+    if let Some(usage) = &event.usage {
+        let counts = [
+            ("input_tokens", usage.input_tokens),
+            ("cache_read_tokens", usage.cache_read_tokens),
+            ("cache_write_tokens", usage.cache_write_tokens),
+            ("output_tokens", usage.output_tokens),
+        ];
+        fields.extend(
+            counts
+                .into_iter()
+                .filter_map(|(name, count)| Some((name, count?.into()))),
+        );
+    }
+    if let Some(usd) = event.receipt.actual_usd {
+        fields.push(("cost_usd", ((usd * 1e8).round() / 1e8).into()));
+    }
+    log.line(level, "request", &fields);
+}
+
+fn millis(duration: std::time::Duration) -> Field {
+    Field::Number((duration.as_secs_f64() * 1e6).round() / 1e3)
+}

@@ -1,0 +1,349 @@
+//! Prometheus metrics, in the text format 0.0.4.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::audit::{AuditEvent, Ended};
+
+/// Upper bounds of the latency buckets, in seconds.
+const BUCKETS: [f64; 10] = [
+    0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.3, 1.0,
+];
+
+/// Name, help and kind of every family, in the order of the page.
+const FAMILIES: [(&str, &str, &str); 14] = [
+    (
+        "secateur_requests_total",
+        "counter",
+        "Requests by workload, dialect, status and end.",
+    ),
+    (
+        "secateur_mechanics_applied_total",
+        "counter",
+        "Mechanics that changed a request.",
+    ),
+    (
+        "secateur_skips_total",
+        "counter",
+        "Mechanics that left a request alone, and why.",
+    ),
+    (
+        "secateur_plan_skips_total",
+        "counter",
+        "Turns and parts that a strategy left alone, and why.",
+    ),
+    (
+        "secateur_chars_saved_total",
+        "counter",
+        "Characters that were not sent.",
+    ),
+    (
+        "secateur_tokens_saved_total",
+        "counter",
+        "Input tokens that were not sent, at each request's own ratio of tokens to characters.",
+    ),
+    (
+        "secateur_tokens_total",
+        "counter",
+        "Tokens that providers counted, by kind.",
+    ),
+    (
+        "secateur_cost_usd_total",
+        "counter",
+        "What requests cost at list prices, by the providers' counts.",
+    ),
+    (
+        "secateur_receipts_total",
+        "counter",
+        "Requests with a priced receipt.",
+    ),
+    (
+        "secateur_failed_open_total",
+        "counter",
+        "Requests whose original went out although a mechanic was on, and why.",
+    ),
+    (
+        "secateur_retried_original_total",
+        "counter",
+        "Requests whose mutated body the provider rejected, by the stack that struck.",
+    ),
+    (
+        "secateur_upstream_errors_total",
+        "counter",
+        "Upstream responses of 500 and above, and requests without a whole response.",
+    ),
+    (
+        "secateur_config_reloads_total",
+        "counter",
+        "Configuration files taken over or refused.",
+    ),
+    (
+        "secateur_response_bytes_total",
+        "counter",
+        "Bytes of responses.",
+    ),
+];
+
+type Labels = String;
+
+#[derive(Debug, Default)]
+struct Values {
+    counters: BTreeMap<&'static str, BTreeMap<Labels, f64>>,
+    buckets: [u64; BUCKETS.len()],
+    count: u64,
+    sum: f64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    values: Mutex<Values>,
+    in_flight: AtomicI64,
+    connections: AtomicI64,
+}
+
+impl Metrics {
+    fn values(&self) -> MutexGuard<'_, Values> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn request_started(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn connections(&self, change: i64) {
+        self.connections.fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// Requests that are under way.
+    #[must_use]
+    pub fn in_flight(&self) -> i64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn reloaded(&self, result: &str) {
+        self.values()
+            .add("secateur_config_reloads_total", &[("result", result)], 1.0);
+    }
+
+    pub(super) fn record(&self, event: &AuditEvent) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let mut values = self.values();
+        let workload = ("workload", &*event.workload);
+        let status = event.status.to_string();
+        values.add(
+            "secateur_requests_total",
+            &[
+                workload,
+                (
+                    "dialect",
+                    event.dialect.map_or("other", |dialect| dialect.name()),
+                ),
+                ("status", &status),
+                ("ended", event.ended.name()),
+            ],
+            1.0,
+        );
+        for step in &event.steps {
+            let mechanic = ("mechanic", step.mechanic.name());
+            match &step.skipped {
+                None => values.add(
+                    "secateur_mechanics_applied_total",
+                    &[workload, mechanic],
+                    1.0,
+                ),
+                Some(reason) => values.add(
+                    "secateur_skips_total",
+                    &[workload, mechanic, ("reason", reason)],
+                    1.0,
+                ),
+            }
+        }
+        if let Some(report) = &event.report {
+            for skip in &report.plan.skips {
+                let reason = crate::pipeline::reason_name(skip.reason);
+                values.add(
+                    "secateur_plan_skips_total",
+                    &[workload, ("reason", &reason)],
+                    1.0,
+                );
+            }
+        }
+        if let (Some(before), Some(after)) = (event.chars_before, event.chars_after) {
+            values.add(
+                "secateur_chars_saved_total",
+                &[workload],
+                before.saturating_sub(after) as f64,
+            );
+        }
+        if let Some(saved) = event.receipt.tokens_saved {
+            values.add("secateur_tokens_saved_total", &[workload], saved as f64);
+        }
+        if let Some(usage) = &event.usage {
+            for (kind, count) in [
+                ("input", usage.input_tokens),
+                ("cache_read", usage.cache_read_tokens),
+                ("cache_write", usage.cache_write_tokens),
+                ("output", usage.output_tokens),
+            ] {
+                if let Some(count) = count {
+                    values.add(
+                        "secateur_tokens_total",
+                        &[workload, ("kind", kind)],
+                        count as f64,
+                    );
+                }
+            }
+        }
+        if let Some(usd) = event.receipt.actual_usd {
+            values.add("secateur_cost_usd_total", &[workload], usd);
+            values.add("secateur_receipts_total", &[workload], 1.0);
+        }
+        if let Some(reason) = event.failed_open {
+            values.add(
+                "secateur_failed_open_total",
+                &[workload, ("reason", reason.name())],
+                1.0,
+            );
+        }
+        if event.retried_original {
+            let stack = event.struck_stack.join("+");
+            values.add(
+                "secateur_retried_original_total",
+                &[workload, ("stack", &stack)],
+                1.0,
+            );
+        }
+        let kind = match event.ended {
+            Ended::UpstreamBroke | Ended::UpstreamStalled => Some(event.ended.name()),
+            Ended::Refused(reason) if reason.starts_with("upstream") => Some(reason),
+            _ if event.upstream_status.is_some_and(|status| status >= 500) => Some("status"),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            values.add(
+                "secateur_upstream_errors_total",
+                &[workload, ("kind", kind)],
+                1.0,
+            );
+        }
+        values.add(
+            "secateur_response_bytes_total",
+            &[workload],
+            event.response_bytes as f64,
+        );
+        values.observe(event.added.as_secs_f64());
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let mut out = String::new();
+        let values = self.values();
+        // Writing to a String cannot fail.
+        for (name, kind, help) in FAMILIES {
+            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in values.counters.get(name).into_iter().flatten() {
+                let _ = writeln!(out, "{name}{{{labels}}} {value}");
+            }
+        }
+        let name = "secateur_added_latency_seconds";
+        let _ = writeln!(
+            out,
+            "# HELP {name} Time spent in the proxy before a request went out.\n# TYPE {name} histogram"
+        );
+        for (bound, count) in BUCKETS.iter().zip(values.buckets) {
+            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {count}");
+        }
+        let _ = writeln!(
+            out,
+            "{name}_bucket{{le=\"+Inf\"}} {}\n{name}_sum {}\n{name}_count {}",
+            values.count, values.sum, values.count
+        );
+        drop(values);
+        for (name, help, value) in [
+            (
+                "secateur_in_flight_requests",
+                "Requests that are under way.",
+                &self.in_flight,
+            ),
+            (
+                "secateur_connections",
+                "Client connections that are open.",
+                &self.connections,
+            ),
+        ] {
+            let value = value.load(Ordering::Relaxed);
+            let _ = writeln!(
+                out,
+                "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}"
+            );
+        }
+        out
+    }
+}
+
+impl Values {
+    fn add(&mut self, family: &'static str, labels: &[(&str, &str)], amount: f64) {
+        let mut text = String::new();
+        for (at, (name, value)) in labels.iter().enumerate() {
+            if at > 0 {
+                text.push(',');
+            }
+            text.push_str(name);
+            text.push_str("=\"");
+            for character in value.chars() {
+                match character {
+                    '"' => text.push_str("\\\""),
+                    '\\' => text.push_str("\\\\"),
+                    '\n' => text.push_str("\\n"),
+                    plain => text.push(plain),
+                }
+            }
+            text.push('"');
+        }
+        *self
+            .counters
+            .entry(family)
+            .or_default()
+            .entry(text)
+            .or_default() += amount;
+    }
+
+    fn observe(&mut self, seconds: f64) {
+        for (bound, count) in BUCKETS.iter().zip(&mut self.buckets) {
+            *count += u64::from(seconds <= *bound);
+        }
+        self.count += 1;
+        self.sum += seconds;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Provider;
+
+    #[test]
+    fn the_page_counts_what_was_recorded() {
+        let metrics = Metrics::default();
+        let mut event = AuditEvent::new("r".into(), "a\"b".into(), Provider::Openai, None);
+        event.status = 200;
+        event.ended = Ended::Complete;
+        (event.chars_before, event.chars_after) = (Some(100), Some(60));
+        metrics.request_started();
+        metrics.record(&event);
+        let page = metrics.page();
+        for line in [
+            "secateur_requests_total{workload=\"a\\\"b\",dialect=\"other\",status=\"200\",ended=\"complete\"} 1",
+            "secateur_chars_saved_total{workload=\"a\\\"b\"} 40",
+            "secateur_added_latency_seconds_bucket{le=\"0.0001\"} 1",
+            "secateur_added_latency_seconds_count 1",
+            "secateur_in_flight_requests 0",
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line}\n{page}");
+        }
+    }
+}

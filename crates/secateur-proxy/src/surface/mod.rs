@@ -1,0 +1,41 @@
+//! Everything that a request leaves behind: log lines, metrics, traces, the audit event.
+//!
+//! **Invariant:** no credential and no prompt text passes through here. What is written comes from
+//! [`AuditEvent`], which holds neither, and from configuration names.
+
+mod clock;
+mod headers;
+mod lines;
+mod log;
+mod metrics;
+mod otlp;
+
+use std::sync::Arc;
+
+pub(crate) use headers::stamp;
+pub use log::{Captured, Field, Log};
+pub use metrics::Metrics;
+pub(crate) use otlp::Traces;
+
+use crate::audit::{AuditEvent, AuditSink};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Surfaces {
+    pub(crate) log: Log,
+    pub(crate) metrics: Metrics,
+    pub(crate) traces: Option<Traces>,
+    pub(crate) sink: Arc<dyn AuditSink>,
+}
+
+impl Surfaces {
+    pub(crate) fn record(&self, mut event: AuditEvent) {
+        event.settle();
+        lines::write(&self.log, &event);
+        self.metrics.record(&event);
+        if let Some(traces) = &self.traces {
+            traces.record(&event);
+        }
+        self.sink.record(event);
+    }
+}

@@ -1,0 +1,18 @@
+//! The proxy as clients see it: over real sockets, in front of the strict provider.
+
+#[cfg(test)]
+mod access;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod passing;
+#[cfg(test)]
+mod process;
+#[cfg(test)]
+mod pruning;
+#[cfg(test)]
+mod stage;
+#[cfg(test)]
+mod surfaces;
+#[cfg(test)]
+mod wire;

@@ -1,0 +1,208 @@
+//! `serve` as a process of its own: signals, reload, the end.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http::Method;
+use secateur_core::dialect::DialectId;
+use secateur_mock::{Mock, MockOptions};
+use secateur_proxy::cli::{ServeOptions, serve};
+
+use crate::stage::{TestClient, client, conversation, request, whole};
+
+const CONFIG: &str = "SECATEUR_TEST_CONFIG";
+
+/// Not a test: this program, run again with the variable set, is the proxy.
+#[test]
+fn serves_when_it_is_run_as_the_proxy() {
+    if let Some(config) = std::env::var_os(CONFIG) {
+        serve(ServeOptions {
+            config: Some(config.into()),
+            ..ServeOptions::default()
+        })
+        .unwrap();
+    }
+}
+
+struct Served {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+    url: String,
+    client: TestClient,
+}
+
+impl Served {
+    async fn start(config: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "process::serves_when_it_is_run_as_the_proxy",
+                "--nocapture",
+            ])
+            .env(CONFIG, config)
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let sink = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                sink.lock().unwrap().push(line);
+            }
+        });
+        let mut served = Self {
+            child,
+            lines,
+            url: String::new(),
+            client: client(),
+        };
+        let line = served.wait_for("\"event\":\"listening\"").await;
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        served.url = line["url"].as_str().unwrap().to_owned();
+        served
+    }
+
+    async fn wait_for(&self, what: &str) -> String {
+        for _ in 0..500 {
+            {
+                let mut lines = self.lines.lock().unwrap();
+                if let Some(at) = lines.iter().position(|line| line.contains(what)) {
+                    return lines.remove(at);
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("no {what} in {:?}", self.lines.lock().unwrap());
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([name, &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
+    async fn stack(&self) -> String {
+        let body = conversation(DialectId::OpenaiChat, 21, false);
+        let response = request(
+            &self.client,
+            &self.url,
+            Method::POST,
+            "/w/p/v1/chat/completions",
+            &[],
+            body,
+        )
+        .await;
+        let answer = whole(response.unwrap()).await;
+        assert_eq!(answer.status, 200);
+        answer
+            .headers
+            .get("x-secateur-stack")
+            .map_or("off".to_owned(), |stack| stack.to_str().unwrap().to_owned())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("secateur-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn a_changed_file_is_taken_over_and_an_invalid_one_refused() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = folder("reload");
+    let path = folder.join("secateur.toml");
+    let with = |more: &str| {
+        format!(
+            "listen = \"127.0.0.1:0\"\n[workload.p]\nbudget_ms = 20000\nupstream.openai = \"{}\"\n{more}",
+            mock.url()
+        )
+    };
+    std::fs::write(&path, with("")).unwrap();
+    let served = Served::start(&path).await;
+    assert_eq!(served.stack().await, "off");
+    std::fs::write(&path, with("policy_file = \"p.toml\"\n")).unwrap();
+    let refused = served.wait_for("config_refused").await;
+    assert!(
+        refused.contains("secateur.toml:5: ") && refused.contains("p.toml"),
+        "{refused}"
+    );
+    assert_eq!(served.stack().await, "off");
+    std::fs::write(folder.join("p.toml"), "preset = \"tessera\"\n").unwrap();
+    served.signal("-HUP");
+    served.wait_for("config_reloaded").await;
+    assert_eq!(served.stack().await, "m7");
+    // An editor's way: a new file in the old one's place. And a file that the file names.
+    std::fs::write(
+        folder.join("p.toml"),
+        "preset = \"tessera\"\nm7.enabled = false\n",
+    )
+    .unwrap();
+    served.wait_for("config_reloaded").await;
+    assert_eq!(served.stack().await, "none");
+    std::fs::write(folder.join("new"), with("preset = \"tessera\"\n")).unwrap();
+    std::fs::rename(folder.join("new"), &path).unwrap();
+    served.wait_for("config_reloaded").await;
+    assert_eq!(served.stack().await, "m7");
+    std::fs::write(&path, "listen = 5\n[[[").unwrap();
+    served.wait_for("config_refused").await;
+    assert_eq!(served.stack().await, "m7");
+    drop(served);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn sigterm_finishes_streams_and_ends_well() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = folder("stop");
+    let path = folder.join("secateur.toml");
+    std::fs::write(
+        &path,
+        format!(
+            "listen = \"127.0.0.1:0\"\n[upstream]\nopenai = \"{}\"\n",
+            mock.url()
+        ),
+    )
+    .unwrap();
+    let mut served = Served::start(&path).await;
+    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let headers = [("x-mock-conduct", "gap=40;chunk=200")];
+    let response = request(
+        &served.client,
+        &served.url,
+        Method::POST,
+        "/v1/chat/completions",
+        &headers,
+        body,
+    )
+    .await
+    .unwrap();
+    served.signal("-TERM");
+    served.wait_for("\"event\":\"stopping\"").await;
+    let answer = whole(response).await;
+    assert!(answer.body.ends_with(b"data: [DONE]\n\n"));
+    served.wait_for("\"event\":\"stopped\"").await;
+    for _ in 0..250 {
+        if let Some(status) = served.child.try_wait().unwrap() {
+            assert!(status.success());
+            std::fs::remove_dir_all(folder).unwrap();
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("still running");
+}

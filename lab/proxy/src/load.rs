@@ -1,0 +1,136 @@
+//! The load: closed loops for throughput, a fixed rate for latency.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::task::JoinSet;
+
+use crate::Outcome;
+
+/// One kind of request.
+#[derive(Clone, Debug)]
+pub(crate) struct Shot {
+    pub(crate) url: String,
+    pub(crate) body: Bytes,
+    pub(crate) stream: bool,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(crate) per_second: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) failed: usize,
+}
+
+type LoadClient = Client<HttpConnector, Full<Bytes>>;
+
+fn client() -> LoadClient {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    Client::builder(TokioExecutor::new()).build(connector)
+}
+
+async fn fire(client: &LoadClient, shot: &Shot) -> Outcome<()> {
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(&shot.url)
+        .header("content-type", "application/json")
+        .header("authorization", "Bearer sk-lab")
+        .header("x-portkey-provider", "openai");
+    if shot.stream {
+        request = request.header("x-stream", "1");
+    }
+    let response = client
+        .request(request.body(Full::new(shot.body.clone()))?)
+        .await?;
+    let status = response.status();
+    let mut body = response.into_body();
+    while let Some(frame) = body.frame().await {
+        frame?;
+    }
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(format!("status {status}").into())
+    }
+}
+
+fn measured(mut times: Vec<Duration>, took: Duration, failed: usize) -> Measured {
+    times.sort_unstable();
+    let at = |share: f64| {
+        let index = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
+        times
+            .get(index)
+            .map_or(0.0, |time| time.as_secs_f64() * 1e3)
+    };
+    Measured {
+        per_second: times.len() as f64 / took.as_secs_f64(),
+        p50_ms: at(0.5),
+        p99_ms: at(0.99),
+        failed,
+    }
+}
+
+/// As many requests as `connections` clients can make one after the other.
+pub(crate) async fn closed(shot: &Shot, connections: usize, length: Duration) -> Measured {
+    let mut lanes = JoinSet::new();
+    let client = client();
+    // Connections are made and pools filled before anything counts.
+    let warm_until = Instant::now() + length / 5;
+    let until = warm_until + length;
+    for _ in 0..connections {
+        let (client, shot) = (client.clone(), shot.clone());
+        lanes.spawn(async move {
+            let (mut times, mut failed) = (Vec::new(), 0);
+            loop {
+                let started = Instant::now();
+                if started >= until {
+                    return (times, failed);
+                }
+                let result = fire(&client, &shot).await;
+                if started >= warm_until {
+                    match result {
+                        Ok(()) => times.push(started.elapsed()),
+                        Err(_) => failed += 1,
+                    }
+                }
+            }
+        });
+    }
+    let (mut times, mut failed) = (Vec::new(), 0);
+    while let Some(Ok((lane, lost))) = lanes.join_next().await {
+        times.extend(lane);
+        failed += lost;
+    }
+    measured(times, length, failed)
+}
+
+/// Requests at a fixed rate, each measured from the moment at which it was due.
+pub(crate) async fn paced(shot: &Shot, per_second: f64, length: Duration) -> Measured {
+    let client = client();
+    let every = Duration::from_secs_f64(1.0 / per_second.max(1.0));
+    let started = Instant::now();
+    let mut shots = JoinSet::new();
+    let mut due = started;
+    while started.elapsed() < length {
+        tokio::time::sleep_until(due.into()).await;
+        let (client, shot, at) = (client.clone(), shot.clone(), due);
+        shots.spawn(async move { fire(&client, &shot).await.map(|()| at.elapsed()) });
+        due += every;
+    }
+    let (mut times, mut failed) = (Vec::new(), 0);
+    while let Some(done) = shots.join_next().await {
+        match done {
+            Ok(Ok(time)) => times.push(time),
+            _ => failed += 1,
+        }
+    }
+    measured(times, length, failed)
+}

@@ -1,0 +1,98 @@
+//! The upstream: reads the whole body and answers at once, with JSON or with forty events.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+
+use crate::Outcome;
+use crate::process::announce;
+
+/// Chunks that go out one by one.
+struct Chunks(std::vec::IntoIter<Bytes>);
+
+impl Body for Chunks {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.next().map(|chunk| Ok(Frame::data(chunk))))
+    }
+}
+
+fn json() -> Bytes {
+    let text = "word ".repeat(180);
+    Bytes::from(format!(
+        r#"{{"id":"x","object":"chat.completion","model":"gpt-5","choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":100,"completion_tokens":180,"total_tokens":280}}}}"#
+    ))
+}
+
+fn events() -> Vec<Bytes> {
+    let mut events = Vec::new();
+    for at in 0..40 {
+        let mut event = String::new();
+        // Writing to a String cannot fail.
+        let _ = write!(
+            event,
+            "data: {{\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"model\":\"gpt-5\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word {at}\"}}}}]}}\n\n"
+        );
+        events.push(Bytes::from(event));
+    }
+    events.push(Bytes::from_static(
+        b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":40}}\n\ndata: [DONE]\n\n",
+    ));
+    events
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    json: Bytes,
+    events: Vec<Bytes>,
+) -> Result<Response<Chunks>, Infallible> {
+    let is_stream = request.headers().contains_key("x-stream");
+    // A body that breaks off ends its connection.
+    let _ = request.into_body().collect().await;
+    let (kind, chunks) = if is_stream {
+        ("text/event-stream", events)
+    } else {
+        ("application/json", vec![json])
+    };
+    let length = chunks.first().map_or(0, Bytes::len);
+    let mut response = Response::new(Chunks(chunks.into_iter()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if !is_stream {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    Ok(response)
+}
+
+/// Serves until the process ends.
+pub(crate) async fn serve() -> Outcome<()> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    announce(listener.local_addr()?)?;
+    let (json, events) = (json(), events());
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let (json, events) = (json.clone(), events.clone());
+        tokio::spawn(async move {
+            let service = service_fn(move |request| respond(request, json.clone(), events.clone()));
+            // A client that goes away is not an error.
+            let _ = http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
