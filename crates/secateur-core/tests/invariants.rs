@@ -130,3 +130,22 @@ fn every_strategy_cuts_something_and_keeps_every_promise() {
         assert!(idle.len() < counts.len(), "{strategies} never cut anything");
     }
 }
+
+/// What one strategy leaves is what the next one works on: notes that point back, turns that are gone,
+/// texts that are cut.
+#[test]
+fn every_two_strategies_keep_every_promise_together() {
+    for (seed, dialect) in (0..).zip(DialectId::ALL) {
+        let body = session::agent_session(seed, 50).body(dialect);
+        for named in policies::pairs(seed) {
+            // A second run may find new work: the one strategy's cuts move what the other counts.
+            let named = Named {
+                is_idempotent: false,
+                ..named
+            };
+            if let Err(broken) = hold(dialect, &body, &named) {
+                panic!("{dialect}, {}: {broken}\n{}", named.name, shown(&body));
+            }
+        }
+    }
+}

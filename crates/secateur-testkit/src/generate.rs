@@ -352,12 +352,18 @@ fn answer(call: &Call, choices: &mut Choices<'_>) -> ToolResult {
         ]),
         _ => ResultContent::Empty,
     };
+    let is_error = choices.rarely(5);
+    let content = match content {
+        // Where the dialect has no mark for it, the text says that a call failed.
+        ResultContent::Plain(text) if is_error => ResultContent::Plain(format!("Error: {text}")),
+        other => other,
+    };
     ToolResult {
         id: call.id.clone(),
         by_name: call.by_name,
         name: call.name.clone(),
         content,
-        is_error: choices.rarely(5),
+        is_error,
         legacy: call.legacy,
     }
 }

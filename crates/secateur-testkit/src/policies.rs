@@ -56,28 +56,56 @@ fn open_gate(preset: &str) -> Option<Named> {
     Some(named(format!("preset {preset}, gate open"), policy))
 }
 
+/// Every two strategies together, in both orders; `seed` decides the options.
+#[must_use]
+pub fn pairs(seed: u64) -> Vec<Named> {
+    let mut dice = Dice::new(seed);
+    let mut policies = Vec::new();
+    for first in strategy::ALL {
+        for second in strategy::ALL.iter().filter(|facts| facts.id != first.id) {
+            policies.extend(together(&[first, second], &mut dice));
+        }
+    }
+    policies
+}
+
 /// A policy that runs only this strategy.
 fn alone(facts: &StrategyFacts, dice: &mut Dice) -> Option<Named> {
+    together(&[facts], dice)
+}
+
+/// A policy that runs only these strategies.
+fn together(all: &[&StrategyFacts], dice: &mut Dice) -> Option<Named> {
+    let ids: Vec<&str> = all.iter().map(|facts| facts.id.0).collect();
     let mut settings = vec![
         "m7.enabled=true".to_owned(),
         "m7.min_messages=0".to_owned(),
         "m7.min_body_chars=0".to_owned(),
-        format!("m7.strategies=[\"{}\"]", facts.id),
+        format!("m7.strategies={ids:?}"),
     ];
-    for option in facts.options {
-        let default = format!("v = {}", (option.default)()).parse::<toml::Table>();
-        if let Some(value) = default.ok().and_then(|mut table| table.remove("v")) {
-            let path = format!("{}.{}", facts.id, option.key);
-            shrink(&path, &value, dice, &mut settings);
+    for facts in all {
+        for option in facts.options {
+            let default = format!("v = {}", (option.default)()).parse::<toml::Table>();
+            if let Some(value) = default.ok().and_then(|mut table| table.remove("v")) {
+                let path = format!("{}.{}", facts.id, option.key);
+                shrink(&path, &value, dice, &mut settings);
+            }
         }
     }
     let policy = resolve(&settings)?;
-    Some(named(format!("{} alone, {settings:?}", facts.id), policy))
+    Some(named(
+        format!("only {}, {settings:?}", ids.join(" and ")),
+        policy,
+    ))
 }
 
 /// Adds settings for this option that are smaller than its default, where they are allowed.
 fn shrink(path: &str, default: &Value, dice: &mut Dice, settings: &mut Vec<String>) {
     let small = match default {
+        // Nothing can be condensed to less than this.
+        Value::Integer(number) if path.ends_with(".keep_chars") => {
+            dice.pick(&[240, 400, *number]).map(i64::to_string)
+        }
         Value::Integer(number) => {
             let scaled = if *number >= 100 {
                 *number / 50

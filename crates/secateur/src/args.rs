@@ -108,11 +108,17 @@ Examples:
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// Print a policy to start from.
-    #[command(after_help = "Example:\n  secateur policy init --preset tessera > policy.toml")]
+    #[command(after_help = "\
+Examples:
+  secateur policy init --preset tessera > policy.toml
+  secateur policy init --all > policy.toml")]
     Init {
         /// The preset to start from.
         #[arg(long, default_value = DEFAULT_PRESET)]
         preset: String,
+        /// Every key of every strategy at its default, without a preset.
+        #[arg(long, conflicts_with = "preset")]
+        all: bool,
     },
     /// Check a policy file; errors name line, key and the nearest valid key.
     Check {

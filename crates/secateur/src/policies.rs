@@ -1,7 +1,9 @@
 //! `secateur policy`: write, check and explain policy files.
 
-use secateur_core::policy::{PRESETS, Policy};
-use secateur_core::strategy;
+use secateur_core::policy::{self, Cadence, PRESETS, Policy};
+use secateur_core::rounds::Rounds;
+use secateur_core::strategy::{self, OptionFact};
+use serde_json::Value;
 
 use crate::Failure;
 use crate::args::{PolicyArgs, PolicyCommand};
@@ -10,7 +12,8 @@ use crate::table::{bold, green, table};
 
 pub(crate) fn run(command: &PolicyCommand) -> Result<(), Failure> {
     match command {
-        PolicyCommand::Init { preset } => init(preset),
+        PolicyCommand::Init { all: true, .. } => write_stdout(policy::template().as_bytes()),
+        PolicyCommand::Init { preset, .. } => init(preset),
         PolicyCommand::Check { file } => {
             let text = read_text(file)?;
             Policy::resolve(None, Some(&text), &[])
@@ -29,53 +32,89 @@ fn init(name: &str) -> Result<(), Failure> {
             "there is no preset `{name}`; `secateur presets` lists them"
         ))
     })?;
-    let policy = Policy::preset(name).map_err(|error| Failure::bad_usage(error.to_string()))?;
-    let mut text = format!("# {}\npreset = \"{name}\"\n", preset.about());
-    text += "\n# Every option of the strategies in use, at its present value: uncomment what you change.\n";
-    for strategy in policy.strategies() {
-        let Some(facts) = strategy::ALL.iter().find(|facts| facts.id == strategy.id()) else {
-            continue;
-        };
-        text += &format!("\n[{}]\n", facts.id);
-        for option in facts.options {
-            for line in option.about.trim().lines() {
-                text += &format!("# {}\n", line.trim());
-            }
-            text += &format!("# {} = {}\n", option.key, (option.default)());
-        }
-    }
+    let text = policy::template_of(preset);
+    let text = text.map_err(|error| Failure::bad_usage(error.to_string()))?;
     write_stdout(text.as_bytes())
 }
 
 fn explain(args: &PolicyArgs) -> Result<(), Failure> {
     let policy = args.resolve()?;
+    let values = serde_json::to_value(&policy)
+        .map_err(|error| Failure::bad_usage(format!("cannot spell the policy: {error}")))?;
+    explain_pruning(&policy, &values);
+    explain_compress(&policy, &values);
+    for key in policy.ignored_keys() {
+        anstream::println!("{key} is set and has no effect.");
+    }
+    Ok(())
+}
+
+fn explain_pruning(policy: &Policy, values: &Value) {
     let m7 = &policy.m7;
     if !m7.enabled {
-        anstream::println!("Context pruning (m7) is off: requests pass as they are.");
-        return Ok(());
+        anstream::println!("Context pruning (m7) is off.\n");
+        return;
     }
     anstream::println!(
-        "Requests with more than {} messages or more than {} characters are pruned by, in this order:\n",
+        "{}: requests with more than {} messages or more than {} characters.\n",
+        bold("Context pruning (m7)"),
         m7.min_messages,
         m7.min_body_chars
     );
-    let values = serde_json::to_value(&policy.options)
-        .map_err(|error| Failure::bad_usage(format!("cannot spell the policy: {error}")))?;
+    match policy.cadence {
+        Cadence::EveryRequest => {
+            anstream::println!("Every request is planned from scratch (cadence every-request).\n");
+        }
+        Cadence::Rounds => {
+            anstream::println!(
+                "What has just arrived is shortened at once; what a cache may hold is cut in rounds, when \
+                 that pays (cadence rounds):"
+            );
+            options(Rounds::OPTIONS, &values["rounds"]);
+        }
+    }
+    anstream::println!("The strategies, in this order:\n");
     for strategy in policy.strategies() {
         let Some(facts) = strategy::ALL.iter().find(|facts| facts.id == strategy.id()) else {
             continue;
         };
         anstream::println!("{}: {}", bold(facts.id.0), facts.summary());
-        let mut rows = table(&["option", "value", "meaning"]);
-        for option in facts.options {
-            let value = &values[facts.id.0][option.key];
-            rows.add_row([
-                option.key.to_owned(),
-                value.to_string(),
-                option.about.trim().replace("\n ", "\n"),
-            ]);
-        }
-        anstream::println!("{rows}\n");
+        options(facts.options, &values[facts.id.0]);
     }
-    Ok(())
+}
+
+fn explain_compress(policy: &Policy, values: &Value) {
+    if !policy.m3.is_active() {
+        anstream::println!("Compress (m3) is off.");
+        return;
+    }
+    let goes_first = if policy.m7.enabled {
+        ", where context pruning does not claim the request"
+    } else {
+        ""
+    };
+    anstream::println!(
+        "{}{goes_first}: {}",
+        bold("Compress (m3)"),
+        strategy::COMPRESS.summary()
+    );
+    options(strategy::COMPRESS.options, &values["m3"]);
+}
+
+/// Options with the values that are in force.
+fn options(options: &[OptionFact], values: &Value) {
+    let mut rows = table(&["option", "value", "meaning"]);
+    for option in options {
+        let value = &values[option.key];
+        rows.add_row([
+            option.key.to_owned(),
+            if value.is_null() {
+                "not set".to_owned()
+            } else {
+                value.to_string()
+            },
+            option.about.trim().replace("\n ", "\n"),
+        ]);
+    }
+    anstream::println!("{rows}\n");
 }

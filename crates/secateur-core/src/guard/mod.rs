@@ -40,11 +40,13 @@ pub(crate) fn settle_drops(
             plan.leave(strategy, Target::Turn(turn_id(at)), reason);
         }
     }
-    // Keeping a turn for its role can keep its unit, which can call for another turn: each round
-    // gives at least one turn back, and real plans settle in one or two.
+    // Keeping a turn for its role or for a note can keep its unit, which can call for another turn:
+    // each round gives at least one turn back, and real plans settle in one or two.
     loop {
         exchange::keep_units_whole(scene, &mut wanted, strategy, plan);
-        if !role_order::give_back(scene, &mut wanted, told, strategy, plan) {
+        let for_notes = pointed_to::give_back(scene, &mut wanted, strategy, plan);
+        let for_roles = role_order::give_back(scene, &mut wanted, told, strategy, plan);
+        if !for_notes && !for_roles {
             return wanted;
         }
     }

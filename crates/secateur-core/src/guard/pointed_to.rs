@@ -1,10 +1,45 @@
 //! A note that says "as shown above" must be true: what it points to stays as long as the note does.
 
-use crate::edit::{Action, Plan, SkipReason};
+use crate::edit::{Action, Plan, SkipReason, StrategyId, Target};
 use crate::scene::{PartState, Scene};
-use crate::view::PartId;
+use crate::view::{PartId, TurnId};
 
-/// Gives back edits that would take the text that a note points to, unless the note goes too.
+use super::turn_id;
+
+/// Gives back wanted turns that a note in a turn that stays points to. Returns whether any was given
+/// back.
+pub(super) fn give_back(
+    scene: &Scene<'_, '_>,
+    wanted: &mut [bool],
+    strategy: Option<StrategyId>,
+    plan: &mut Plan,
+) -> bool {
+    if !scene.draft.has_citations() {
+        return false;
+    }
+    let mut given_back = false;
+    // A turn that stays keeps its exchange, and the notes in it.
+    let mut unit_stays = vec![false; wanted.len()];
+    // Notes stand behind what they point to, so from the end every note is decided before its source.
+    for at in (0..wanted.len()).rev() {
+        let goes = |turn: TurnId| wanted[turn.index()] && !unit_stays[scene.unit(turn).index()];
+        let note_goes = |note: &PartId| {
+            scene.turn_of(*note).is_some_and(goes)
+                || matches!(scene.state(*note), PartState::Cleared | PartState::Gone)
+        };
+        let is_free = |part: PartId| scene.draft.cited_by(part).iter().all(note_goes);
+        if wanted[at] && !scene.parts(turn_id(at)).all(is_free) {
+            wanted[at] = false;
+            unit_stays[scene.unit(turn_id(at)).index()] = true;
+            given_back = true;
+            plan.leave(strategy, Target::Turn(turn_id(at)), SkipReason::PointedTo);
+        }
+    }
+    given_back
+}
+
+/// Gives back edits that would take the text that a note points to, unless the note goes too. Drops
+/// of turns were settled before, together with their exchanges.
 pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
     if !scene.draft.has_citations() {
         return;

@@ -8,7 +8,7 @@ mod nearest;
 mod template;
 
 pub use file::PolicyError;
-pub use template::template;
+pub use template::{template, template_of};
 
 use std::collections::BTreeMap;
 

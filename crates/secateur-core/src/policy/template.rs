@@ -1,7 +1,15 @@
-//! A policy file with every key, its default and its documentation, made from the code.
+//! Policy files with every key, its value and its documentation, made from the code.
 
-use super::{Cadence, M7, PRESETS, spell};
+use super::{Cadence, M7, PRESETS, Policy, PolicyError, Preset, spell};
+use crate::rounds::Rounds;
 use crate::strategy::{self, OptionFact};
+
+const CADENCE: &str =
+    "When new decisions are taken: `every-request`, or in `rounds`, when they pay.";
+const CONTEXT_TOKENS: &str = "The window of models that are not known, in tokens; 0 is 200,000. \
+    A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model.";
+const M7_ABOUT: &str = "Context pruning: a list of strategies.";
+const ROUNDS_ABOUT: &str = "When a round is taken, with `cadence = \"rounds\"`.";
 
 /// A policy that says what happens without a policy, with every key explained.
 #[must_use]
@@ -18,20 +26,72 @@ pub fn template() -> String {
         ),
     );
     out.push_str("# preset = \"\"\n\n");
-    comment(&mut out, "When new decisions are taken.");
-    out.push_str(&format!("cadence = {}\n", spell(&Cadence::default())));
-    table(
-        &mut out,
-        "m7",
-        "Context pruning: a list of strategies.",
-        M7::OPTIONS,
-    );
+    comment(&mut out, CADENCE);
+    out.push_str(&format!("cadence = {}\n\n", spell(&Cadence::default())));
+    comment(&mut out, CONTEXT_TOKENS);
+    out.push_str("context_tokens = 0\n");
+    table(&mut out, "m7", M7_ABOUT, M7::OPTIONS);
+    table(&mut out, "rounds", ROUNDS_ABOUT, Rounds::OPTIONS);
     let compress = strategy::COMPRESS;
     table(&mut out, "m3", &compress.summary(), compress.options);
     for facts in strategy::ALL {
         table(&mut out, facts.id.0, &facts.summary(), facts.options);
     }
     out
+}
+
+/// A policy that starts from a preset: every key that it uses stands there as a comment, at its value.
+///
+/// # Errors
+/// A preset that is no policy.
+pub fn template_of(preset: &Preset) -> Result<String, PolicyError> {
+    let policy = Policy::preset(preset.name)?;
+    let values = toml::Table::try_from(&policy).unwrap_or_default();
+    let mut out = String::new();
+    comment(&mut out, &preset.about());
+    out.push_str(&format!("preset = {}\n\n", spell(&preset.name)));
+    comment(
+        &mut out,
+        "Every key that the preset uses stands below at its value: uncomment what you change.",
+    );
+    out.push('\n');
+    comment(&mut out, CADENCE);
+    out.push_str(&format!("# cadence = {}\n", spell(&policy.cadence)));
+    present(&mut out, &values, "m7", M7_ABOUT, M7::OPTIONS);
+    if policy.cadence == Cadence::Rounds {
+        present(&mut out, &values, "rounds", ROUNDS_ABOUT, Rounds::OPTIONS);
+    }
+    for facts in strategy::ALL {
+        if policy.m7.strategies.iter().any(|id| id == facts.id.0) {
+            present(
+                &mut out,
+                &values,
+                facts.id.0,
+                &facts.summary(),
+                facts.options,
+            );
+        }
+    }
+    Ok(out)
+}
+
+/// A table whose keys are comments, at their present values.
+fn present(
+    out: &mut String,
+    values: &toml::Table,
+    name: &str,
+    about: &str,
+    options: &[OptionFact],
+) {
+    out.push('\n');
+    comment(out, about);
+    out.push_str(&format!("[{name}]\n"));
+    for option in options {
+        comment(out, option.about);
+        let value = values.get(name).and_then(|table| table.get(option.key));
+        let value = value.map(spell).unwrap_or_default();
+        out.push_str(&format!("# {} = {value}\n", option.key));
+    }
 }
 
 fn table(out: &mut String, name: &str, about: &str, options: &[OptionFact]) {
@@ -68,12 +128,40 @@ mod tests {
     }
 
     #[test]
+    fn the_template_of_a_preset_reads_back_as_the_preset_with_and_without_its_comments() {
+        for preset in PRESETS {
+            let text = template_of(preset).unwrap();
+            let expected = Policy::preset(preset.name).unwrap();
+            assert_eq!(Policy::resolve(None, Some(&text), &[]).unwrap(), expected);
+            let uncommented: Vec<&str> = text
+                .lines()
+                .map(|line| match line.strip_prefix("# ") {
+                    Some(key)
+                        if key
+                            .split_once(" = ")
+                            .is_some_and(|(key, _)| !key.contains(' ')) =>
+                    {
+                        key
+                    }
+                    _ => line,
+                })
+                .collect();
+            let again = Policy::resolve(None, Some(&uncommented.join("\n")), &[]).unwrap();
+            assert_eq!(again, expected, "{}", preset.name);
+        }
+    }
+
+    #[test]
     fn the_template_explains_every_key_of_every_table() {
         let template = template();
         let tables = strategy::ALL
             .iter()
             .map(|facts| (facts.id.0, facts.options));
-        let all = tables.chain([("m7", M7::OPTIONS), ("m3", strategy::COMPRESS.options)]);
+        let all = tables.chain([
+            ("m7", M7::OPTIONS),
+            ("m3", strategy::COMPRESS.options),
+            ("rounds", Rounds::OPTIONS),
+        ]);
         for (name, options) in all {
             let body = template
                 .split_once(&format!("\n[{name}]\n"))

@@ -4,6 +4,7 @@
 //! the engine's reader or in its own check does not hide itself. The plan says only *where* edits
 //! are; that everything else is untouched is found out from the bytes.
 
+mod compressed;
 mod content;
 mod edits;
 
@@ -20,6 +21,7 @@ use serde_json::Value;
 use crate::accept::{self, Complaints};
 use crate::policies::Named;
 use crate::raw::RawRequest;
+use compressed::only_whitespace_is_gone;
 use content::{ends_survive, thinking_is_whole_or_gone, untouchables_survive};
 use edits::{is_subsequence, items_survive, texts_survive};
 
@@ -113,6 +115,10 @@ fn judge(
         out.get(..first_edit_at) == body.get(..first_edit_at),
         "bytes before the first edit differ"
     );
+    if report.compress.is_some() {
+        only_whitespace_is_gone(body, out)?;
+        return stays_acceptable(dialect, body, out);
+    }
     let before = RawRequest::cut(body, dialect).ok_or("the input has no list")?;
     let after = RawRequest::cut(out, dialect).ok_or("the output has no list")?;
     demand!(
