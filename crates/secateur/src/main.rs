@@ -9,6 +9,7 @@ mod lists;
 mod plan;
 mod policies;
 mod prune;
+mod rank;
 mod replay;
 mod table;
 mod tokens;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),
         Command::Presets { name, json } => lists::presets(name.as_deref(), json),
