@@ -162,7 +162,8 @@ impl Chunks {
         let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
             return std::iter::once(0..text_len).collect();
         };
-        let mut pieces: Vec<Range<usize>> = vec![0..first.extent.start];
+        let mut pieces: Vec<Range<usize>> = Vec::with_capacity(2 * order.len() + 2);
+        pieces.push(0..first.extent.start);
         let mut push = |next: Range<usize>| match pieces.last_mut() {
             Some(before) if before.end == next.start => before.end = next.end,
             _ => pieces.push(next),
