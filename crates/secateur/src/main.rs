@@ -10,6 +10,7 @@ mod plan;
 mod policies;
 mod proxy;
 mod prune;
+mod rank;
 mod replay;
 mod table;
 mod tokens;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => proxy::serve(&args),
         Command::Demo(args) => proxy::demo(&args),
         Command::Config(command) => proxy::config(&command),
+        Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),
         Command::Presets { name, json } => lists::presets(name.as_deref(), json),
