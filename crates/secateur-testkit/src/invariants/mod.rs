@@ -103,7 +103,11 @@ fn judge(
 ) -> Result<(), String> {
     let report = &outcome.report;
     demand!(report.verdict == Verdict::Pruned, "changed, but not pruned");
-    let may_be_as_long = report.plan.edits.iter().any(secateur_core::edit::Edit::reorders);
+    let may_be_as_long = report
+        .plan
+        .edits
+        .iter()
+        .any(secateur_core::edit::Edit::reorders);
     demand!(
         out.len() < body.len() || (may_be_as_long && out.len() == body.len()),
         "not smaller"
