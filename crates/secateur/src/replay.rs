@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let replayed: Vec<&dyn Replayed> = bodies.iter().map(|body| body as &dyn Replayed).collect();
     let bar = progress_bar(sessions.len());
     let totals = secateur_replay::replay(sessions, &replayed, args.threads, &|done, _| {
-        bar.set_position(done as u64)
+        bar.set_position(done as u64);
     });
     bar.finish_and_clear();
     if args.json {
