@@ -222,6 +222,24 @@ pub(crate) fn arrive(
     }
 }
 
+/// What strategies decide about the turns `from..visible` once, when they arrive.
+pub(crate) fn decide_on_arrival(
+    stage: &Stage<'_, '_>,
+    request: u32,
+    from: u32,
+    visible: u32,
+    strategies: &[&dyn Strategy],
+    draft: &mut Draft,
+) {
+    for strategy in strategies.iter().filter(|one| one.decides_on_arrival()) {
+        let ends = Ends::of(stage.view, visible);
+        let scene = stage.scene(request, visible, ends, draft);
+        let plan = strategy.plan_from(&scene, TurnId(from));
+        let settled = settle(&scene, plan, guard::Reach::of(*strategy));
+        draft.merge(stage.view, settled);
+    }
+}
+
 /// What the strategies that do not work on arrival would add to the draft at a request.
 pub(crate) fn propose(
     stage: &Stage<'_, '_>,
@@ -235,7 +253,7 @@ pub(crate) fn propose(
     let mut trial: Option<Draft> = None;
     for strategy in strategies
         .iter()
-        .filter(|strategy| strategy.arrivals().is_none())
+        .filter(|strategy| strategy.arrivals().is_none() && !strategy.decides_on_arrival())
     {
         let scene = stage.scene(request, visible, ends, trial.as_ref().unwrap_or(draft));
         let settled = settle(&scene, strategy.plan(&scene), guard::Reach::default());
@@ -278,6 +296,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
         edits: Vec::new(),
         skips: plan.skips,
         needs: plan.needs,
+        chunks: plan.chunks,
     };
     let mut wanted = vec![false; scene.view.turns().len()];
     for edit in &plan.edits {
@@ -324,6 +343,7 @@ impl Draft {
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
         self.plan.needs.extend(plan.needs);
+        self.plan.chunks.extend(plan.chunks);
         for edit in plan.edits {
             self.take(view, edit);
         }

@@ -79,6 +79,12 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// Whether it may leave a text as long as it was, because it puts it in another order.
+    #[must_use]
+    pub fn reorders(&self) -> bool {
+        self.why == Why::LowRankChunks
+    }
+
     /// What it is about.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -138,6 +144,8 @@ pub enum Why {
     OldThinking,
     /// White space that says nothing.
     LooseWhitespace,
+    /// RAG chunks with little to say on the question; those that stay, best first.
+    LowRankChunks,
 }
 
 impl Why {
@@ -166,6 +174,7 @@ impl Why {
             Self::FailedCall => "arguments of a call that failed",
             Self::OldThinking => "thinking of an older assistant turn",
             Self::LooseWhitespace => "white space that says nothing",
+            Self::LowRankChunks => "context with little to say on the question",
         }
     }
 }
@@ -249,6 +258,10 @@ pub enum SkipReason {
     ToolIsProtected,
     /// Less could be freed than makes it worth while.
     TooLittleToFree,
+    /// Context that cannot be cut into at least three chunks in one clear way.
+    AmbiguousChunks,
+    /// There is context, and nothing that asks for a part of it.
+    NoQuestion,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
 }
@@ -284,6 +297,8 @@ impl SkipReason {
             Self::ContextIsSmall => "the context is small against the window",
             Self::ToolIsProtected => "the policy keeps this tool's outputs",
             Self::TooLittleToFree => "too little could be freed",
+            Self::AmbiguousChunks => "no run of chunks with one clear delimiter",
+            Self::NoQuestion => "nothing asks for a part of the context",
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }
@@ -300,6 +315,17 @@ pub struct Need {
     pub stand_in: PartId,
 }
 
+/// How many chunks of a context an edit keeps and drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkCount {
+    /// The part that holds the context.
+    pub part: PartId,
+    /// Chunks that stay.
+    pub kept: usize,
+    /// Chunks that go, if the part is edited.
+    pub dropped: usize,
+}
+
 /// Edits and skips.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -309,6 +335,8 @@ pub struct Plan {
     pub skips: Vec<Skip>,
     /// What edits rely on. Settled before the plan is lowered.
     pub needs: Vec<Need>,
+    /// Chunks of the contexts that were ranked.
+    pub chunks: Vec<ChunkCount>,
 }
 
 impl Plan {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::compose::{self, Draft, Stage};
 use crate::dialect::{self, DialectId};
-use crate::edit::{Plan, SkipReason, Target};
+use crate::edit::{Edit, Plan, SkipReason, Target};
 use crate::json::Limits;
 use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
@@ -14,7 +14,7 @@ use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
-use crate::verify::verify;
+use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
 
 /// What goes out, and what was done.
@@ -78,10 +78,15 @@ fn try_prune<'a>(
         });
     };
     let is_m3 = applied.winner == Some(Mechanic::M3);
-    verify(&view, applied.items_after, &output, &request.limits, is_m3)?;
+    let may = Allowed {
+        edit_system: is_m3,
+        reorder: report.plan.edits.iter().any(Edit::reorders),
+    };
+    verify(&view, applied.items_after, &output, &request.limits, may)?;
     report.verdict = Verdict::Pruned;
     report.stack = applied.winner.iter().map(|winner| winner.name()).collect();
     report.turns_removed = Report::count_turns(&report.plan);
+    (report.rag_kept, report.rag_dropped) = Report::count_chunks(&report.plan);
     report.after = Size {
         bytes: output.len(),
         chars: crate::json::strings::count_chars(output.as_bytes()),

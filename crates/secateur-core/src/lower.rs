@@ -39,7 +39,7 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
                 None => Err(SkipReason::DoesNotFit),
             },
             Action::Rewrite(part, pieces) => {
-                rewrite(view, *part, pieces, &mut removed).map(|splice| splices.push(splice))
+                rewrite(view, *part, edit, pieces, &mut removed).map(|splice| splices.push(splice))
             }
             Action::ReplaceInput(part, with) => {
                 replace_input(view, *part, with).map(|splice| splices.push(splice))
@@ -90,6 +90,7 @@ fn remove_elements(seats: &[Seat]) -> impl Iterator<Item = Splice> {
 fn rewrite(
     view: &View<'_>,
     id: PartId,
+    edit: &Edit,
     pieces: &[Piece],
     removed: &mut Vec<Seat>,
 ) -> Result<Splice, SkipReason> {
@@ -110,7 +111,8 @@ fn rewrite(
         with: bits(view, &texts, pieces).ok_or(SkipReason::DoesNotFit)?,
     };
     let before: usize = texts.iter().map(|text| text.span.len()).sum();
-    if splice.new_len() >= before {
+    let is_as_long = splice.new_len() == before && edit.reorders();
+    if splice.new_len() >= before && !is_as_long {
         return Err(SkipReason::NotSmaller);
     }
     if slots.len() > 1 {

@@ -15,7 +15,7 @@ use crate::view::{PartId, Role, View};
 #[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The output is smaller than the input.
+    /// The output is smaller than the input (or as long, with chunks in another order).
     Pruned,
     /// There was nothing to do: the output is the input.
     Unchanged,
@@ -68,6 +68,10 @@ pub struct Report {
     pub after: Size,
     /// How many turns were dropped.
     pub turns_removed: usize,
+    /// How many RAG chunks stay, in the contexts that were ranked.
+    pub rag_kept: usize,
+    /// How many RAG chunks were dropped.
+    pub rag_dropped: usize,
     /// What the conversation cost so far, with and without, if it is pruned in rounds.
     pub account: Option<Account>,
     /// What M3 did; `None` unless it changed the body.
@@ -214,6 +218,8 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            rag_kept: 0,
+            rag_dropped: 0,
             account: None,
             compress: None,
             claim: None,
@@ -239,6 +245,8 @@ impl Report {
             before: size,
             after: size,
             turns_removed: 0,
+            rag_kept: 0,
+            rag_dropped: 0,
             account: None,
             compress: None,
             claim: None,
@@ -257,5 +265,20 @@ impl Report {
             .iter()
             .filter(|edit| matches!(edit.action, Action::DropTurn(_)));
         drops.count()
+    }
+
+    /// How many RAG chunks the plan keeps and drops. An edit that did not come about drops none.
+    pub(crate) fn count_chunks(plan: &Plan) -> (usize, usize) {
+        let edited = |part: PartId| {
+            let is_it = |edit: &Edit| edit.target() == Target::Part(part) && edit.reorders();
+            plan.edits.iter().any(is_it)
+        };
+        plan.chunks.iter().fold((0, 0), |(kept, dropped), count| {
+            if count.dropped > 0 && edited(count.part) {
+                (kept + count.kept, dropped + count.dropped)
+            } else {
+                (kept + count.kept + count.dropped, dropped)
+            }
+        })
     }
 }

@@ -155,6 +155,14 @@ impl Fold<'_, '_, '_> {
                 &mut self.arrivals,
                 self.draft,
             );
+            compose::decide_on_arrival(
+                self.stage,
+                request,
+                cached,
+                visible,
+                self.strategies,
+                self.draft,
+            );
         }
         let arrived = self.sent(cached_parts..parts);
         self.sent += arrived;
@@ -216,6 +224,7 @@ impl Fold<'_, '_, '_> {
             edits: edits.collect(),
             skips: plan.skips,
             needs: plan.needs,
+            chunks: plan.chunks,
         };
         let plan = compose::settle_again(self.stage, request, visible, plan, self.draft);
         (!plan.edits.is_empty()).then_some(Round { plan, from })

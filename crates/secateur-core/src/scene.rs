@@ -85,8 +85,13 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// The visible turns that are still there, in order.
     pub fn turns(&self) -> impl DoubleEndedIterator<Item = TurnId> + use<'s> {
+        self.turns_from(TurnId(0))
+    }
+
+    /// The visible turns from `from` on that are still there, in order.
+    pub fn turns_from(&self, from: TurnId) -> impl DoubleEndedIterator<Item = TurnId> + use<'s> {
         let draft = self.draft;
-        (0..self.visible)
+        (from.0..self.visible)
             .map(TurnId)
             .filter(move |&turn| !draft.is_gone(turn))
     }

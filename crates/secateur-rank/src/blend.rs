@@ -1,16 +1,20 @@
 //! Puts the single kinds of evidence together into one score per chunk.
 
 use crate::index::Index;
-use crate::{Chunk, bm25, links, neighbours, titles};
+use crate::{Chunk, bm25, letters, links, neighbours, titles};
 
 /// How much each kind of evidence counts beside the words of the text (which count 1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Words that the title shares with the question. Default 0.3.
     pub title: f32,
+    /// The share of the title that the question holds. Default 0.6.
+    pub asked_title: f32,
+    /// Runs of letters that the chunk shares with the question. Default 0.8.
+    pub letters: f32,
     /// Neighbouring words of the question that stand close in the text. Default 0.2.
     pub nearness: f32,
-    /// A text that opens with the subject of a title that matches. Default 0.3.
+    /// A text that opens with the subject of a title that matches. Default 0.8.
     pub opening: f32,
     /// Being named by a chunk that scores well. Default 0.6.
     pub link: f32,
@@ -28,8 +32,10 @@ impl Default for Weights {
     fn default() -> Self {
         Self {
             title: 0.3,
+            asked_title: 0.6,
+            letters: 0.8,
             nearness: 0.2,
-            opening: 0.3,
+            opening: 0.8,
             link: 0.6,
             name: 0.3,
             steps: 2,
@@ -51,8 +57,14 @@ pub(crate) fn score(
     to_unit(&mut scores);
     let overlap = titles::overlap(&index);
     for ((score, counts), title) in scores.iter_mut().zip(&index.chunks).zip(overlap) {
-        *score += title * (weights.title + weights.opening * counts.opening);
+        *score += title.both * (weights.title + weights.opening * counts.opening);
+        *score += weights.asked_title * title.asked;
         *score += weights.nearness * counts.nearness;
+    }
+    if weights.letters > 0.0 {
+        for (score, shared) in scores.iter_mut().zip(letters::shared(question, chunks)) {
+            *score += weights.letters * shared;
+        }
     }
     for (score, likeness) in scores.iter_mut().zip(meaning) {
         *score += weights.meaning * likeness;

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The path of the data: `chunks` finds the chunks and the question in a text; `tokenise` (with `fold`,
-//! `stem`, `stop`) cuts text into terms; `index` counts them; `bm25`, `titles`, `links` and `neighbours`
+//! `stem`, `stop`) cuts text into terms; `index` counts them; `bm25`, `letters`, `titles`, `links` and `neighbours`
 //! are one kind of evidence each, and `meaning` (over `wordpiece` and `table`) the likeness of meaning; `blend` adds
 //! them up; `select` decides what stays.
 
@@ -23,6 +23,7 @@ mod bm25;
 pub mod chunks;
 mod fold;
 mod index;
+mod letters;
 mod links;
 mod logarithm;
 #[cfg(feature = "static-table")]

@@ -5,8 +5,17 @@ use crate::index::Index;
 
 const FLOOR: f32 = 0.5;
 
-/// Weighted Dice coefficient of title and question: 0 (nothing shared) to 1 (the same words).
-pub(crate) fn overlap(index: &Index) -> Vec<f32> {
+/// How title and question overlap, by the weight of their words.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Overlap {
+    /// Dice coefficient: 0 (nothing shared) to 1 (the same words).
+    pub(crate) both: f32,
+    /// Share of the title that the question holds.
+    pub(crate) asked: f32,
+}
+
+/// One overlap per chunk.
+pub(crate) fn overlap(index: &Index) -> Vec<Overlap> {
     let weight = |term: u32| {
         FLOOR
             + rarity(
@@ -33,9 +42,12 @@ pub(crate) fn overlap(index: &Index) -> Vec<f32> {
             );
             let titled = side(&mut chunk.title.iter());
             if shared > 0.0 {
-                2.0 * shared / (asked + titled)
+                Overlap {
+                    both: 2.0 * shared / (asked + titled),
+                    asked: shared / titled,
+                }
             } else {
-                0.0
+                Overlap::default()
             }
         })
         .collect()

@@ -57,6 +57,30 @@ Examples:
   secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
   secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
     Replay(ReplayArgs),
+    /// Run the proxy: change one base URL, get pruning per workload.
+    #[command(after_help = "\
+Without a configuration every request passes as it is. `secateur config init` writes one to start from.
+
+Examples:
+  secateur serve --config secateur.toml
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8787/w/agent claude")]
+    Serve(ServeArgs),
+    /// Show the proxy at work, without a key or a network: generated sessions, with and without pruning.
+    Demo(DemoArgs),
+    /// Write and check the proxy's configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Rank the chunks of a RAG context against a question: the scores behind `low-rank-chunks`.
+    #[command(after_help = "\
+Reads JSON {\"question\": …, \"chunks\": [text, {\"title\": …, \"text\": …}, …]}, or a prompt with chunks in
+it: <document> elements and their kin, [1] or Source 1: runs, blocks between --- lines. A score is the
+evidence relative to the best chunk, 0 to 1.
+
+Examples:
+  secateur rank context.json
+  secateur rank prompt.txt --question 'Who wrote the report?'
+  secateur rank context.json --keep-mass 0.7 --max-keep 8 --json | jq '.chunks[] | select(.kept)'")]
+    Rank(RankArgs),
     /// List the wire formats.
     Dialects {
         /// As JSON.
@@ -184,6 +208,48 @@ pub(crate) struct PlanArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// The configuration; without it `secateur.toml` here, else built-in defaults.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+    /// Address and port, over the configuration's.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Let anybody use it although it is reachable from other machines.
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Stay up after the tables, for a look around.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// The preset to show.
+    #[arg(long, short = 'p')]
+    pub(crate) preset: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Write a configuration to start from.
+    Init {
+        /// The file to write.
+        #[arg(default_value = secateur_proxy::cli::CONFIG_NAME, value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Replace a file that is there.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Check a configuration; errors name the line.
+    Check {
+        /// The file to check.
+        #[arg(default_value = secateur_proxy::cli::CONFIG_NAME, value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
     /// Files with sessions.
     #[arg(required = true, value_hint = ValueHint::FilePath)]
@@ -196,6 +262,43 @@ pub(crate) struct ReplayArgs {
     /// Threads; 0 takes one for each core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What chunks are scored by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RankScorer {
+    /// Words.
+    Lexical,
+    /// Words and likeness of meaning (the same as lexical in builds without the static table).
+    Hybrid,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RankArgs {
+    /// The context; `-` is standard input.
+    #[arg(default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The question. Wins over the one in the file.
+    #[arg(long, short)]
+    pub(crate) question: Option<String>,
+    /// What chunks are scored by.
+    #[arg(long, value_enum, default_value_t = RankScorer::Lexical)]
+    pub(crate) scorer: RankScorer,
+    /// Chunks under this score go, 0 to 1.
+    #[arg(long)]
+    pub(crate) min_score: Option<f32>,
+    /// At least this many chunks stay.
+    #[arg(long)]
+    pub(crate) min_keep: Option<usize>,
+    /// At most this many chunks stay.
+    #[arg(long)]
+    pub(crate) max_keep: Option<usize>,
+    /// Chunks stay, best first, until they hold this share of the total (squared) score, 0 to 1.
+    #[arg(long)]
+    pub(crate) keep_mass: Option<f32>,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,7 +8,9 @@ mod input;
 mod lists;
 mod plan;
 mod policies;
+mod proxy;
 mod prune;
+mod rank;
 mod replay;
 mod table;
 mod tokens;
@@ -25,6 +27,10 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Serve(args) => proxy::serve(&args),
+        Command::Demo(args) => proxy::demo(&args),
+        Command::Config(command) => proxy::config(&command),
+        Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),
         Command::Presets { name, json } => lists::presets(name.as_deref(), json),

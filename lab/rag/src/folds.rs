@@ -21,13 +21,18 @@ pub(crate) fn held_out(
     rank: impl Fn(&Contender) -> Vec<(Vec<Ranked>, usize)>,
 ) -> HeldOut {
     let mut grid = vec![Weights::default()];
-    for link in [0.4, 0.6, 0.9] {
-        for name in [0.0, 0.15, 0.3, 0.5] {
-            grid.push(Weights {
-                link,
-                name,
-                ..Weights::default()
-            });
+    for (link, name) in [(0.6, 0.15), (0.6, 0.3), (0.6, 0.5), (0.9, 0.3)] {
+        for letters in [0.0, 0.8] {
+            for (opening, asked_title) in [(0.3, 0.0), (0.8, 0.6)] {
+                grid.push(Weights {
+                    link,
+                    name,
+                    letters,
+                    opening,
+                    asked_title,
+                    ..Weights::default()
+                });
+            }
         }
     }
     // Per grid point and fold: the sum over the sets of the share found at the set's depth.

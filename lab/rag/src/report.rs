@@ -80,6 +80,32 @@ pub(crate) fn what_is_kept(contenders: &[Contender], sets: &Sets) -> String {
     out
 }
 
+pub(crate) fn keep_mass(contender: &Contender, sets: &Sets) -> String {
+    let ranked: Vec<Vec<Ranked>> = sets
+        .prose
+        .iter()
+        .map(|(_, questions)| rank_questions(contender, questions, true))
+        .chain([rank_code(contender, &sets.pool, &sets.code, false)])
+        .collect();
+    let mut out = String::from(
+        "| keep_mass | nq20 | musique | hotpot | code |\n| --: | --: | --: | --: | --: |\n",
+    );
+    for keep_mass in [0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95] {
+        let _ = write!(out, "| {keep_mass} ");
+        for set in &ranked {
+            let rule = Rule {
+                keep_mass,
+                ..Rule::default()
+            };
+            let kept = kept(set, &rule);
+            let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
+            let _ = write!(out, "| {dropped:.1} / {all_gold:.1} ");
+        }
+        out.push_str("|\n");
+    }
+    out
+}
+
 pub(crate) fn what_it_costs(contenders: &[Contender], sets: &Sets) -> String {
     let mut out = String::from(
         "| scorer | 20 chunks | 100 chunks | × plain BM25 |\n| --- | --: | --: | --: |\n",

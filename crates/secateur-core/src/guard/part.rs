@@ -50,7 +50,9 @@ pub(crate) fn veto_part(
     {
         return Err(SkipReason::BeforeFirstUser);
     }
-    if edit.chars_after >= edit.chars_before && !matches!(edit.action, Action::DropPart(_)) {
+    let is_as_long = edit.chars_after == edit.chars_before && edit.reorders();
+    let is_smaller = edit.chars_after < edit.chars_before || is_as_long;
+    if !is_smaller && !matches!(edit.action, Action::DropPart(_)) {
         return Err(SkipReason::NotSmaller);
     }
     let is_last_user = |turn| scene.last_user() == Some(turn);

@@ -13,6 +13,7 @@ mod head_and_tail;
 mod long_arrivals;
 mod long_messages;
 mod loose_whitespace;
+mod low_rank_chunks;
 mod middle_turns;
 mod old_thinking;
 mod old_tool_results;
@@ -35,6 +36,7 @@ pub use failed_inputs::FailedInputs;
 pub use long_arrivals::LongArrivals;
 pub use long_messages::LongMessages;
 pub use loose_whitespace::LooseWhitespace;
+pub use low_rank_chunks::{ChunkOrder, ChunkScorer, LowRankChunks};
 pub use middle_turns::MiddleTurns;
 pub use old_thinking::OldThinking;
 pub use old_tool_results::{HardClear, Mode, OldToolResults, SoftTrim};
@@ -55,6 +57,7 @@ pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 use crate::arrival::Arrivals;
 use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
+use crate::view::TurnId;
 
 /// Something that plans cuts.
 pub trait Strategy: std::fmt::Debug + Send + Sync {
@@ -67,6 +70,17 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
     /// How it shortens results when they arrive, if it does. Such a strategy plans nothing else.
     fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
         None
+    }
+
+    /// Whether it decides about a turn when the turn arrives, so that under rounds the decision stays
+    /// and is never a part of a round. Such a strategy plans with [`Strategy::plan_from`].
+    fn decides_on_arrival(&self) -> bool {
+        false
+    }
+
+    /// What it would cut in the turns from `from` on.
+    fn plan_from(&self, scene: &Scene<'_, '_>, _from: TurnId) -> Plan {
+        self.plan(scene)
     }
 
     /// Whether it may rewrite text of the last user message (which always stays).
@@ -155,6 +169,7 @@ macro_rules! strategies {
 
 strategies! {
     "middle_turns.rs" middle_turns: MiddleTurns,
+    "low_rank_chunks.rs" low_rank_chunks: LowRankChunks,
     "old_tool_results.rs" old_tool_results: OldToolResults,
     "long_messages.rs" long_messages: LongMessages,
     "unprotected_tool_outputs.rs" unprotected_tool_outputs: UnprotectedToolOutputs,

@@ -75,7 +75,8 @@ impl Arrivals for Run<'_> {
     }
 }
 
-/// The parts of a numbered line: where its number starts, where the arrow is, and the number.
+/// The parts of a numbered line: where its number starts, where it ends, and the number. Behind it
+/// stands an arrow, or a tab as in `cat -n`.
 fn numbered(line: &str) -> Option<(usize, usize, u64)> {
     let bytes = line.as_bytes();
     let start = bytes.iter().take_while(|&&byte| byte == b' ').count();
@@ -84,7 +85,7 @@ fn numbered(line: &str) -> Option<(usize, usize, u64)> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let arrow = start + digits;
-    if digits == 0 || digits > 9 || !line[arrow..].starts_with('→') {
+    if digits == 0 || digits > 9 || !line[arrow..].starts_with(['→', '\t']) {
         return None;
     }
     Some((start, arrow, line[start..arrow].parse().ok()?))
@@ -105,7 +106,9 @@ fn unpadded(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<Line>> {
             continue;
         };
         let follows = before.is_some_and(|before| before + 1 == number);
-        let skip = if sparse && follows && !number.is_multiple_of(10) {
+        // Without its number a line must still show where its text starts: a tab would not.
+        let has_arrow = text.line(at)[arrow..].starts_with('→');
+        let skip = if sparse && has_arrow && follows && !number.is_multiple_of(10) {
             arrow
         } else {
             start
@@ -213,6 +216,15 @@ mod tests {
         assert_eq!(
             listing(text, true).unwrap(),
             "9→fn a() {\n10→    b();\n→}\n→\n\n<note>"
+        );
+    }
+
+    #[test]
+    fn a_tab_behind_the_number_keeps_the_number() {
+        let text = "     1\t\tdeep\n     2\t\tdeep\n     3\tflat\n";
+        assert_eq!(
+            listing(text, true).unwrap(),
+            "1\t\tdeep\n2\t\tdeep\n3\tflat\n"
         );
     }
 

@@ -91,14 +91,21 @@ const FILES: [&str; 8] = [
     "src/http/client.rs",
 ];
 
-/// A file as an agent reads it.
-fn code(dice: &mut Dice, lines: usize) -> String {
-    let mut out = String::new();
-    for line in 1..=lines {
+/// The lines of a file.
+fn code(dice: &mut Dice, lines: usize) -> Vec<String> {
+    let line = |_| {
         let (one, two, three) = (dice.pick(&WORDS), dice.pick(&WORDS), dice.roll(9000));
-        out += &format!("{line:>6}\t    let {one}_{two} = {one}.{two}({three})?;\n");
-    }
-    out
+        format!("    let {one}_{two} = {one}.{two}({three})?;")
+    };
+    (0..lines).map(line).collect()
+}
+
+/// Lines as an agent reads them.
+fn listing(lines: &[String], from: usize, count: usize) -> String {
+    let shown = lines.iter().enumerate().skip(from).take(count);
+    shown
+        .map(|(at, line)| format!("{:>6}→{line}\n", at + 1))
+        .collect()
 }
 
 /// A test run as an agent sees it.
@@ -115,13 +122,23 @@ fn test_log(dice: &mut Dice, tests: usize) -> String {
     out
 }
 
+/// Reads files, edits them, reads them again, runs the tests: what coding agents do all day.
 fn coding_agent() -> Session {
     let mut dice = Dice(7);
+    let tool = |name: &str, key: &str| json!({"name": name, "description": format!("{name}s."), "input_schema": {"type": "object", "properties": {key: {"type": "string"}}}});
     let tools = json!([
-        {"name": "read_file", "description": "Reads a file.", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}},
-        {"name": "run_tests", "description": "Runs the tests.", "input_schema": {"type": "object", "properties": {"filter": {"type": "string"}}}}
+        tool("Read", "file_path"),
+        tool("Edit", "file_path"),
+        tool("Bash", "command")
     ]);
     let system = format!("You are a careful engineer. {}", dice.sentence(400));
+    let mut files: Vec<Vec<String>> = FILES
+        .iter()
+        .map(|_| {
+            let lines = 60 + dice.roll(180);
+            code(&mut dice, lines)
+        })
+        .collect();
     let mut messages = vec![
         json!({"role": "user", "content": "Orders from closed regions are still shipped. Find out why and fix it."}),
     ];
@@ -137,19 +154,33 @@ fn coding_agent() -> Session {
             continue;
         }
         let id = format!("toolu_{step:04}");
-        let (name, input, result) = if dice.roll(3) == 0 {
-            (
-                "run_tests",
-                json!({"filter": dice.pick(&WORDS)}),
-                test_log(&mut dice, 60),
-            )
-        } else {
-            let lines = 40 + dice.roll(160);
-            (
-                "read_file",
-                json!({"path": dice.pick(&FILES)}),
-                code(&mut dice, lines),
-            )
+        // Work stays with a file for a while.
+        let at = (step / 5 + dice.roll(2)) % FILES.len();
+        let (path, lines) = (FILES[at], &mut files[at]);
+        let (name, input, result) = match step % 4 {
+            0 | 2 => (
+                "Read",
+                json!({"file_path": path}),
+                listing(lines, 0, lines.len()),
+            ),
+            1 => {
+                let line = dice.roll(lines.len());
+                let new = code(&mut dice, 2).join("\n");
+                let input =
+                    json!({"file_path": path, "old_string": lines[line], "new_string": new});
+                lines.splice(line..=line, new.lines().map(str::to_owned));
+                let shown = listing(lines, line.saturating_sub(4), 10);
+                (
+                    "Edit",
+                    input,
+                    format!("The file {path} has been updated:\n{shown}"),
+                )
+            }
+            _ => (
+                "Bash",
+                json!({"command": "cargo test"}),
+                test_log(&mut dice, 90),
+            ),
         };
         messages.push(json!({"role": "assistant", "content": [
             {"type": "text", "text": dice.sentence(14)},

@@ -211,7 +211,7 @@ async fn m1_moves_small_requests_to_the_cheaper_model() {
     );
     let events = stage.events.wait(2).await;
     assert_eq!(events[0].routed_to.as_deref(), Some("gpt-5-mini"));
-    assert_eq!(events[0].model.as_deref(), Some("gpt-5-mini"));
+    assert_eq!(events[0].model.as_deref(), Some("gpt-5"));
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ mod tests;
 
 use std::ops::Range;
 
+pub use question::{asks_about_all, question_among};
+
 /// Fewer chunks than this are not a run.
 pub const MIN_CHUNKS: usize = 3;
 
@@ -100,14 +102,8 @@ impl Chunks {
     /// Empty when there is no text outside the chunks.
     #[must_use]
     pub fn question<'t>(&self, text: &'t str) -> &'t str {
-        match (self.spans.first(), self.spans.last()) {
-            (Some(first), Some(last)) => {
-                let before = text.get(..first.extent.start).unwrap_or_default();
-                let after = text.get(last.extent.end..).unwrap_or_default();
-                question::pick(before, after)
-            }
-            _ => "",
-        }
+        let (before, after) = self.around(text);
+        question_among(before, after)
     }
 
     /// What to delete so that only the chunks in `keep` stay, in their original order.
@@ -153,21 +149,53 @@ impl Chunks {
     /// chunks of the original. Text outside the run stays byte for byte.
     #[must_use]
     pub fn arranged(&self, text: &str, order: &[usize]) -> String {
+        self.pieces(text.len(), order)
+            .into_iter()
+            .filter_map(|piece| text.get(piece))
+            .collect()
+    }
+
+    /// The ranges of a text of `text_len` bytes that make up [`Chunks::arranged`], in that order. None
+    /// is used twice; places that are out of range or named twice are left out.
+    #[must_use]
+    pub fn pieces(&self, text_len: usize, order: &[usize]) -> Vec<Range<usize>> {
         let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
-            return text.to_owned();
+            return std::iter::once(0..text_len).collect();
         };
-        let mut out = String::with_capacity(text.len());
-        out.push_str(&text[..first.extent.start]);
-        let kept = order.iter().filter_map(|&i| self.spans.get(i));
-        for (place, span) in kept.enumerate() {
-            if place > 0 {
-                let gap = self.spans.get(place - 1).zip(self.spans.get(place));
-                out.push_str(gap.map_or("\n", |(a, b)| &text[a.extent.end..b.extent.start]));
+        let mut pieces: Vec<Range<usize>> = Vec::with_capacity(2 * order.len() + 2);
+        pieces.push(0..first.extent.start);
+        let mut push = |next: Range<usize>| match pieces.last_mut() {
+            Some(before) if before.end == next.start => before.end = next.end,
+            _ => pieces.push(next),
+        };
+        let mut used = vec![false; self.spans.len()];
+        let mut place = 0_usize;
+        for &i in order {
+            let Some(span) = self.spans.get(i).filter(|_| !used[i]) else {
+                continue;
+            };
+            used[i] = true;
+            if let Some(before) = place.checked_sub(1) {
+                push(self.spans[before].extent.end..self.spans[place].extent.start);
             }
-            out.push_str(&text[span.extent.clone()]);
+            push(span.extent.clone());
+            place += 1;
         }
-        out.push_str(&text[last.extent.end..]);
-        out
+        push(last.extent.end..text_len);
+        pieces.retain(|piece| !piece.is_empty());
+        pieces
+    }
+
+    /// The text before the first chunk, and behind the last.
+    #[must_use]
+    pub fn around<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
+        match (self.spans.first(), self.spans.last()) {
+            (Some(first), Some(last)) => (
+                text.get(..first.extent.start).unwrap_or_default(),
+                text.get(last.extent.end..).unwrap_or_default(),
+            ),
+            _ => (text, ""),
+        }
     }
 }
 

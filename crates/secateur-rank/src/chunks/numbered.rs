@@ -1,6 +1,7 @@
 //! Numbered runs: `Document [3](Title: …) …`, `[3] …`, `Source 3: …`, `## Result 3`.
 //!
-//! The numbers must count up by one from 0 or 1. A marker out of turn (`[7]` in quoted code) is text.
+//! The numbers must count up by one from 0 or 1. Where the markers of the run stand behind blank lines,
+//! one that does not (`[7]` in quoted code) is text; any other marker out of turn makes the cut unclear.
 
 use std::ops::Range;
 
@@ -87,13 +88,13 @@ fn count_up<'m>(markers: &[&'m Marker]) -> Chain<'m> {
         return Chain::None;
     };
     let mut run: Vec<&Marker> = vec![markers[first]];
-    let mut doubtful = false;
+    let mut doubtful = first > 0;
     for marker in &markers[first + 1..] {
         let last = run[run.len() - 1].number;
         if marker.number == last + 1 {
             run.push(marker);
-        } else if marker.number == last {
-            // The same number twice in a row: which of the two opens the chunk?
+        } else {
+            // Twice the same number, or a gap: which marker opens a chunk, and which is text?
             doubtful = true;
         }
     }

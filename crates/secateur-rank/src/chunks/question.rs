@@ -15,8 +15,10 @@ const CUES: [&str; 8] = [
 /// The question among the text before and after the chunks.
 ///
 /// A cue line wins, the later one first (a question is repeated after the context more often than not);
-/// then the last paragraph with a question mark; then whatever text there is, after before before.
-pub(super) fn pick<'t>(before: &'t str, after: &'t str) -> &'t str {
+/// then the last paragraph with a question mark; then whatever text there is, after before before, without
+/// lines that only introduce something (`Here are the documents:`). Empty when nothing is asked.
+#[must_use]
+pub fn question_among<'t>(before: &'t str, after: &'t str) -> &'t str {
     let sides = [after, before];
     if let Some(found) = sides.iter().find_map(|side| cued(side)) {
         return found;
@@ -83,8 +85,55 @@ fn bare(part: &str) -> &str {
 fn is_dressing(line: &str) -> bool {
     let line = line.trim();
     let tag = line.starts_with('<') && line.ends_with('>') && line.matches('<').count() == 1;
-    tag || !has_words(line)
+    tag || line.ends_with([':', '：']) || !has_words(line)
 }
+
+/// Whether a question is a task about the whole context, so that no chunk is less to the point.
+#[must_use]
+pub fn asks_about_all(question: &str) -> bool {
+    let mut words = question
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(MAX_TASK_WORDS)
+        .map(str::to_lowercase)
+        .peekable();
+    let mut before = String::new();
+    while let Some(word) = words.next() {
+        let is_task = TASKS.iter().any(|task| word.starts_with(task));
+        let is_all = ["all", "each", "every"].contains(&word.as_str());
+        let of_it = |next: &String| ["of", "the", "these", "those"].contains(&next.as_str());
+        if is_all {
+            while words.next_if(of_it).is_some() {}
+            let is_it =
+                |next: &String| UNITS.iter().any(|unit| next.trim_end_matches('s') == *unit);
+            if words.peek().is_some_and(is_it) {
+                return true;
+            }
+        }
+        // `summarize` as a name in code (`the summarize function`) is no task.
+        if is_task && (before.is_empty() || POLITE.contains(&before.as_str())) {
+            return true;
+        }
+        before = word;
+    }
+    false
+}
+
+const MAX_TASK_WORDS: usize = 64;
+const TASKS: [&str; 6] = [
+    "summar",
+    "translat",
+    "proofread",
+    "paraphras",
+    "deduplicat",
+    "rewrite",
+];
+/// Words in front of a task's verb.
+const POLITE: [&str; 7] = ["please", "you", "to", "a", "and", "then", "briefly"];
+/// What a context is made of.
+const UNITS: [&str; 9] = [
+    "document", "chunk", "source", "passage", "result", "article", "text", "excerpt", "context",
+];
 
 fn has_words(part: &str) -> bool {
     part.chars().any(char::is_alphanumeric)

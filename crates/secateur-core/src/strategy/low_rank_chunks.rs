@@ -1,0 +1,384 @@
+//! Ranks RAG context against the question: best first, and what has little to say on it goes.
+//!
+//! ## What it cuts
+//! Chunks in the text of a user turn: runs of `<document>`, `<chunk>`, `<source>`, `<search_result>` or
+//! `<context>` elements, numbered runs (`Document [3](Title: …)`, `[3] …`, `Source 3:`), blocks cut by
+//! a repeated `---`, `***` or heading line. They are scored in process (no model call) against the
+//! question in the same turn or, where that turn asks nothing, in the user turn behind it. With
+//! `in_tool_results`, also in results of tools that neither read nor edit files nor run commands; the
+//! question is then the user's, with the string arguments of the call.
+//! Text around the chunks stays byte for byte; chunks that stay keep their bytes, tags and numbers.
+//!
+//! ## When it stays out
+//! Fewer than three chunks or no single clear delimiter (`ambiguous-chunks`); no question, or a task
+//! about the whole context such as a summary (`no-question`); scores that tell nothing apart. Documents
+//! and other media stay, also those with text inside.
+//!
+//! ## Example
+//! Of 20 retrieved passages the 8 that hold most of the evidence stay, the best one first.
+//!
+//! Under rounds it is decided when the turn arrives, and stays. Idempotent with `order = "relevance"`:
+//! chunks that stand best first were arranged before. With `"original"` each run may drop more.
+
+mod arrange;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use secateur_rank::chunks::{Chunks, WhyNot, find_chunks, question_among};
+
+use self::arrange::{Verdict, arrange};
+use super::tool_class::ToolClass;
+use super::{Strategy, options};
+use crate::edit::{ChunkCount, Piece, Plan, SkipReason, StrategyId, Target, Why};
+use crate::scene::{PartState, Scene};
+use crate::view::{PartId, PartKind, TurnId};
+
+/// How the chunks that stay are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChunkOrder {
+    /// Best first.
+    #[default]
+    Relevance,
+    /// As they came.
+    Original,
+}
+
+/// What chunks are scored by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChunkScorer {
+    /// Words.
+    #[default]
+    Lexical,
+    /// Words and likeness of meaning. The same as `lexical` in builds without the static table.
+    Hybrid,
+}
+
+options! {
+    /// Options of `low-rank-chunks`.
+    pub struct LowRankChunks {
+        /// How the chunks that stay are ordered: `relevance` (best first) or `original`.
+        order: ChunkOrder = ChunkOrder::Relevance,
+        /// Chunks under this share of the best chunk's score go, 0 to 1.
+        min_score: f64 = 0.3,
+        /// At least this many chunks stay, the best ones.
+        min_keep: usize = 3,
+        /// At most this many chunks stay; 0 is no limit. Wins over `min_keep`.
+        max_keep: usize = 0,
+        /// Chunks stay, best first, until they hold this share of the total score (scores squared, so
+        /// that one clear winner fills it soon and a flat ranking late), 0 to 1.
+        keep_mass: f64 = 0.8,
+        /// What chunks are scored by: `lexical` (words) or `hybrid` (words and meaning; needs a build with
+        /// the static table).
+        scorer: ChunkScorer = ChunkScorer::Lexical,
+        /// Whether context in tool results is ranked too.
+        in_tool_results: bool = false,
+        /// Whether the context of earlier questions is cut as it was when they were asked. Without it,
+        /// what was cut once comes back with the next question.
+        earlier_turns: bool = true,
+    }
+}
+
+impl LowRankChunks {
+    /// Its id.
+    pub const ID: StrategyId = StrategyId("low-rank-chunks");
+}
+
+impl Strategy for LowRankChunks {
+    fn id(&self) -> StrategyId {
+        Self::ID
+    }
+
+    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+        let from = match self.earlier_turns {
+            true => Some(TurnId(0)),
+            // The turn before the last question may hold its context.
+            false => scene.last_user().map(|last| {
+                let mut users = scene.turns_from(TurnId(0)).rev();
+                let before = users.find(|&turn| turn < last && scene.is_user_authored(turn));
+                before.unwrap_or(last)
+            }),
+        };
+        let mut plan = from.map_or_else(Plan::default, |from| self.plan_from(scene, from));
+        if plan.edits.is_empty() && plan.skips.is_empty() {
+            plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
+        }
+        plan
+    }
+
+    fn decides_on_arrival(&self) -> bool {
+        true
+    }
+
+    fn plan_from(&self, scene: &Scene<'_, '_>, from: TurnId) -> Plan {
+        let mut walk = Walk {
+            options: self,
+            scene,
+            plan: Plan::default(),
+            waiting: None,
+            asked: None,
+        };
+        for turn in scene.turns_from(from) {
+            if scene.is_user_authored(turn) {
+                walk.user_turn(turn);
+            }
+            if self.in_tool_results {
+                walk.results(turn);
+            }
+        }
+        walk.finish()
+    }
+
+    fn edits_last_user(&self) -> bool {
+        true
+    }
+}
+
+/// The texts of a user turn.
+struct Said<'a> {
+    turn: TurnId,
+    texts: Vec<(PartId, Cow<'a, str>, Option<Chunks>)>,
+}
+
+impl Said<'_> {
+    fn has_chunks(&self) -> bool {
+        self.texts.iter().any(|(_, _, chunks)| chunks.is_some())
+    }
+
+    /// What is said outside the chunks, before and behind the text at `place`.
+    fn beside(&self, place: usize) -> (String, String) {
+        let outside = |texts: &[(PartId, Cow<'_, str>, Option<Chunks>)]| {
+            let mut all = String::new();
+            for (_, text, chunks) in texts {
+                let (before, behind) = chunks
+                    .as_ref()
+                    .map_or((text.as_ref(), ""), |chunks| chunks.around(text));
+                for said in [before, behind] {
+                    all.push_str(said);
+                    all.push_str("\n\n");
+                }
+            }
+            all
+        };
+        (
+            outside(&self.texts[..place]),
+            outside(self.texts.get(place + 1..).unwrap_or_default()),
+        )
+    }
+
+    /// What is asked outside the chunks.
+    fn question(&self) -> String {
+        let (all, _) = self.beside(self.texts.len());
+        question_among("", &all).to_owned()
+    }
+}
+
+/// From turn to turn.
+struct Walk<'w, 's, 'a> {
+    options: &'w LowRankChunks,
+    scene: &'w Scene<'s, 'a>,
+    plan: Plan,
+    /// A user turn with chunks that asked nothing.
+    waiting: Option<Said<'a>>,
+    /// What the last user turn asked.
+    asked: Option<String>,
+}
+
+impl<'a> Walk<'_, '_, 'a> {
+    fn user_turn(&mut self, turn: TurnId) {
+        let said = self.read(turn);
+        if self.options.in_tool_results {
+            self.asked = Some(said.question());
+        }
+        if !said.has_chunks() {
+            if let Some(waiting) = self.waiting.take() {
+                let question = said.question();
+                self.rank(&waiting, Some(&question));
+            }
+        } else if said.question().is_empty() {
+            self.no_question();
+            self.waiting = Some(said);
+        } else {
+            self.no_question();
+            self.rank(&said, None);
+        }
+    }
+
+    fn finish(mut self) -> Plan {
+        self.no_question();
+        self.plan
+    }
+
+    /// What waited for a question has none.
+    fn no_question(&mut self) {
+        let Some(said) = self.waiting.take() else {
+            return;
+        };
+        let target = Target::Turn(said.turn);
+        self.plan
+            .leave(Some(LowRankChunks::ID), target, SkipReason::NoQuestion);
+        let of_turn = said.texts.iter().filter_map(|(part, _, chunks)| {
+            let kept = chunks.as_ref()?.spans.len();
+            Some(whole(*part, kept))
+        });
+        self.plan.chunks.extend(of_turn);
+    }
+
+    fn read(&mut self, turn: TurnId) -> Said<'a> {
+        let texts = self
+            .scene
+            .parts(turn)
+            .filter(|&part| self.scene.kind(part) == PartKind::Text)
+            .map(|part| {
+                let text = self.scene.text(part);
+                let chunks = self.chunks(part, &text);
+                (part, text, chunks)
+            });
+        // Skips are noted on the way.
+        let mut found = Vec::new();
+        let mut skips = Vec::new();
+        for (part, text, chunks) in texts {
+            if chunks == Err(Some(SkipReason::AmbiguousChunks)) {
+                skips.push(part);
+            }
+            found.push((part, text, chunks.ok()));
+        }
+        for part in skips {
+            let reason = SkipReason::AmbiguousChunks;
+            self.plan
+                .leave(Some(LowRankChunks::ID), Target::Part(part), reason);
+        }
+        Said { turn, texts: found }
+    }
+
+    /// The chunks of an untouched text.
+    fn chunks(&self, part: PartId, text: &str) -> Result<Chunks, Option<SkipReason>> {
+        let is_whole = self.scene.state(part) == PartState::Whole;
+        if !is_whole || self.scene.is_signed(part) || self.scene.decoded_chars(part).is_none() {
+            return Err(None);
+        }
+        find_chunks(text).map_err(|why| match why {
+            WhyNot::NoChunks => None,
+            WhyNot::TooFew | WhyNot::Ambiguous => Some(SkipReason::AmbiguousChunks),
+        })
+    }
+
+    /// Ranks the chunks of a turn, against its own question or that of the turn behind it.
+    fn rank(&mut self, said: &Said<'a>, question: Option<&str>) {
+        for (place, (part, text, chunks)) in said.texts.iter().enumerate() {
+            let Some(chunks) = chunks else { continue };
+            let (before_it, behind_it) = said.beside(place);
+            let ask = |text: &str, chunks: &Chunks| {
+                if let Some(question) = question {
+                    return question.to_owned();
+                }
+                let (before, behind) = chunks.around(text);
+                let before = format!("{before_it}{before}");
+                let behind = format!("{behind}\n\n{behind_it}");
+                question_among(&before, &behind).to_owned()
+            };
+            self.cut(*part, text, chunks, ask);
+        }
+    }
+
+    fn cut(
+        &mut self,
+        part: PartId,
+        text: &str,
+        chunks: &Chunks,
+        ask: impl Fn(&str, &Chunks) -> String,
+    ) {
+        let all = chunks.spans.len();
+        match arrange(self.options, text, chunks, ask) {
+            Verdict::Stay => self.plan.chunks.push(whole(part, all)),
+            Verdict::NoQuestion => {
+                let (id, target) = (LowRankChunks::ID, Target::Part(part));
+                self.plan.leave(Some(id), target, SkipReason::NoQuestion);
+                self.plan.chunks.push(whole(part, all));
+            }
+            Verdict::Keep(order) => {
+                let pieces = chunks.pieces(text.len(), &order);
+                let pieces = pieces.into_iter().map(Piece::Keep).collect();
+                let (id, why) = (LowRankChunks::ID, Why::LowRankChunks);
+                self.plan
+                    .edits
+                    .push(self.scene.rewrite(part, pieces, id, why));
+                self.plan.chunks.push(ChunkCount {
+                    part,
+                    kept: order.len(),
+                    dropped: all - order.len(),
+                });
+            }
+        }
+    }
+
+    /// Ranks the chunks in a turn's results.
+    fn results(&mut self, turn: TurnId) {
+        for part in self.scene.parts(turn) {
+            let is_result = self.scene.kind(part) == PartKind::Result;
+            if !is_result || !self.scene.may_shorten(part) || !self.is_retrieval(part) {
+                continue;
+            }
+            let text = self.scene.text(part);
+            match self.chunks(part, &text) {
+                Ok(chunks) => {
+                    let question = self.asked_for(part, turn);
+                    self.cut(part, &text, &chunks, |_, _| question.clone());
+                }
+                Err(Some(reason)) => {
+                    let target = Target::Part(part);
+                    self.plan.leave(Some(LowRankChunks::ID), target, reason);
+                }
+                Err(None) => {}
+            }
+        }
+    }
+
+    /// Results that show files or the output of commands are no retrieved context.
+    fn is_retrieval(&self, result: PartId) -> bool {
+        !matches!(
+            self.scene.tool_class(result),
+            Some(ToolClass::Read | ToolClass::Edit | ToolClass::Command | ToolClass::Task)
+        )
+    }
+
+    /// What the user asked, and what the call asked for.
+    fn asked_for(&mut self, result: PartId, turn: TurnId) -> String {
+        if self.asked.is_none() {
+            let mut earlier = self.scene.turns_from(TurnId(0)).rev();
+            let user = earlier.find(|&user| user < turn && self.scene.is_user_authored(user));
+            self.asked = Some(user.map_or_else(String::new, |user| self.read(user).question()));
+        }
+        let mut question = self.asked.clone().unwrap_or_default();
+        if let Some(call) = self.scene.call_of(result) {
+            for words in self.scene.string_args(call, &QUERY_KEYS) {
+                question.push('\n');
+                question.push_str(&words);
+            }
+        }
+        question
+    }
+}
+
+/// Arguments that say what is looked for.
+const QUERY_KEYS: [&str; 8] = [
+    "query",
+    "q",
+    "question",
+    "search",
+    "search_query",
+    "input",
+    "text",
+    "prompt",
+];
+
+fn whole(part: PartId, kept: usize) -> ChunkCount {
+    ChunkCount {
+        part,
+        kept,
+        dropped: 0,
+    }
+}

@@ -1,0 +1,129 @@
+//! Which chunks stay, and in which order.
+//!
+//! **Invariant:** with `order = "relevance"`, what comes out is left alone when it comes in again. Chunks
+//! that stand best first are taken as arranged before; a result that a second look would change again
+//! is not sent.
+
+use secateur_rank::chunks::{ChunkSpan, Chunks, asks_about_all, find_chunks};
+use secateur_rank::{Chunk, Ranker, Rule, Scorer, Weights, select};
+
+use super::{ChunkOrder, ChunkScorer, LowRankChunks};
+
+/// What to do with the chunks of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All stay where they are.
+    Stay,
+    /// Nothing asks for a part of them.
+    NoQuestion,
+    /// These stay, in this order.
+    Keep(Vec<usize>),
+}
+
+/// Decides about the chunks of a text. `ask` finds the question around the chunks of a text.
+pub(super) fn arrange(
+    options: &LowRankChunks,
+    text: &str,
+    chunks: &Chunks,
+    ask: impl Fn(&str, &Chunks) -> String,
+) -> Verdict {
+    let question = ask(text, chunks);
+    if !question.chars().any(char::is_alphanumeric) || asks_about_all(&question) {
+        return Verdict::NoQuestion;
+    }
+    let Some(order) = options.order_of(text, chunks, &question) else {
+        return Verdict::Stay;
+    };
+    if options.order == ChunkOrder::Relevance {
+        let again = chunks.arranged(text, &order);
+        let changes_again = find_chunks(&again).is_ok_and(|found| {
+            let question = ask(&again, &found);
+            options.order_of(&again, &found, &question).is_some()
+        });
+        if changes_again {
+            return Verdict::Stay;
+        }
+    }
+    Verdict::Keep(order)
+}
+
+fn read<'t>(text: &'t str, span: &ChunkSpan) -> Chunk<'t> {
+    Chunk {
+        title: span.title.clone().and_then(|title| text.get(title)),
+        text: text.get(span.inner.clone()).unwrap_or_default(),
+    }
+}
+
+impl LowRankChunks {
+    fn rule(&self) -> Rule {
+        Rule {
+            min_score: to_f32(self.min_score),
+            min_keep: self.min_keep,
+            max_keep: match self.max_keep {
+                0 => usize::MAX,
+                limit => limit,
+            },
+            keep_mass: to_f32(self.keep_mass),
+        }
+    }
+
+    /// The chunks that stay, in their new order; `None` if that is what there is.
+    fn order_of(&self, text: &str, chunks: &Chunks, question: &str) -> Option<Vec<usize>> {
+        let scorer = match self.scorer {
+            ChunkScorer::Lexical => Scorer::Lexical,
+            ChunkScorer::Hybrid => Scorer::Hybrid,
+        };
+        // Where a chunk stands is evidence as long as nobody moved it.
+        let unplaced = Weights {
+            neighbour: 0.0,
+            ..Weights::default()
+        };
+        let by_words = Ranker::with_weights(scorer, unplaced);
+        let read: Vec<Chunk<'_>> = chunks.spans.iter().map(|span| read(text, span)).collect();
+        let rule = self.rule();
+        let is_relevance = self.order == ChunkOrder::Relevance;
+        if is_relevance && is_arranged(&by_words.scores(question, &read), &rule) {
+            return None;
+        }
+        let mut order = select(&Ranker::new(scorer).scores(question, &read), &rule);
+        if is_relevance {
+            settle(&by_words, question, &read, &mut order);
+        } else {
+            order.sort_unstable();
+        }
+        let is_as_it_was = order.len() == read.len() && order.is_sorted();
+        (!is_as_it_was && !order.is_empty()).then_some(order)
+    }
+}
+
+/// Puts the chunks of `order` best first, judged among themselves.
+fn settle(ranker: &Ranker, question: &str, read: &[Chunk<'_>], order: &mut [usize]) {
+    const TRIES: usize = 3;
+    for _ in 0..TRIES {
+        let kept: Vec<Chunk<'_>> = order.iter().map(|&at| read[at]).collect();
+        let scores = ranker.scores(question, &kept);
+        if scores.is_sorted_by(|one, next| one >= next) {
+            return;
+        }
+        let mut places: Vec<usize> = (0..order.len()).collect();
+        places.sort_by(|&one, &other| scores[other].total_cmp(&scores[one]));
+        let sorted: Vec<usize> = places.iter().map(|&place| order[place]).collect();
+        order.copy_from_slice(&sorted);
+    }
+}
+
+/// Best first, within the limit, and with no tail that the rule would not have kept.
+fn is_arranged(scores: &[f32], rule: &Rule) -> bool {
+    let tail = scores.get(rule.min_keep..).unwrap_or_default();
+    scores.len() <= rule.max_keep
+        && scores.is_sorted_by(|one, next| one >= next)
+        && tail.iter().all(|&score| score >= rule.min_score / 2.0)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "an option in 0 to 1 loses nothing that matters"
+)]
+fn to_f32(option: f64) -> f32 {
+    option as f32
+}
