@@ -3,7 +3,6 @@
 //! (`SECATEUR_DATA`, by default `../shared/data` beside the workspace).
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
     reason = "a test fails by panicking, in its helpers too"
 )]
 
@@ -40,7 +39,7 @@ fn requests(view: &View<'_>) -> Vec<usize> {
 }
 
 /// The bytes up to the end of the last message.
-fn messages<'b>(body: &'b str, dialect: DialectId) -> &'b str {
+fn messages(body: &str, dialect: DialectId) -> &str {
     let view = dialect::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
     &body[..view.items().last().unwrap().span.end as usize]
 }
