@@ -79,12 +79,14 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// Gemini's members that say what a part is.
-const KNOWN_MEMBERS: [&str; 6] = [
+const KNOWN_MEMBERS: [&str; 8] = [
     "text",
     "functionCall",
     "functionResponse",
     "executableCode",
     "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
     "role",
 ];
 
@@ -113,11 +115,12 @@ fn walk<'a>(
         Some("thinking" | "redacted_thinking" | "reasoning") => {
             return found.push((BlockKind::Thinking, raw));
         }
+        // What a provider's tool found goes or stays with its turn, whatever kinds are inside.
+        Some(kind) if kind != "tool_result" && kind.ends_with("_tool_result") => return,
         Some(kind) => {
             let is_server_tool = kind.ends_with("_call")
                 || kind.ends_with("_call_output")
                 || kind.ends_with("_tool_use")
-                || kind.ends_with("_tool_result")
                 || kind.ends_with("_search_output");
             if !KNOWN.contains(&kind) && !is_server_tool && !members.contains_key("role") {
                 return found.push((BlockKind::Untouchable, raw));
