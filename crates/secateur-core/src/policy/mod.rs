@@ -120,49 +120,26 @@ impl Preset {
     }
 }
 
+/// A preset's name is its file's.
+macro_rules! presets {
+    ($($name:literal,)*) => {
+        &[$(Preset { name: $name, toml: include_str!(concat!("../../presets/", $name, ".toml")) },)*]
+    };
+}
+
 /// All presets, in the order in which they are listed to people.
-pub const PRESETS: &[Preset] = &[
-    Preset {
-        name: "steady",
-        toml: include_str!("../../presets/steady.toml"),
-    },
-    Preset {
-        name: "steady-lossless",
-        toml: include_str!("../../presets/steady-lossless.toml"),
-    },
-    Preset {
-        name: "steady-bold",
-        toml: include_str!("../../presets/steady-bold.toml"),
-    },
-    Preset {
-        name: "tessera",
-        toml: include_str!("../../presets/tessera.toml"),
-    },
-    Preset {
-        name: "openclaw-adaptive",
-        toml: include_str!("../../presets/openclaw-adaptive.toml"),
-    },
-    Preset {
-        name: "openclaw-aggressive",
-        toml: include_str!("../../presets/openclaw-aggressive.toml"),
-    },
-    Preset {
-        name: "beskar-window",
-        toml: include_str!("../../presets/beskar-window.toml"),
-    },
-    Preset {
-        name: "beskar-summarize",
-        toml: include_str!("../../presets/beskar-summarize.toml"),
-    },
-    Preset {
-        name: "beskar-importance",
-        toml: include_str!("../../presets/beskar-importance.toml"),
-    },
-    Preset {
-        name: "opencode",
-        toml: include_str!("../../presets/opencode.toml"),
-    },
-];
+pub const PRESETS: &[Preset] = presets! {
+    "steady",
+    "steady-lossless",
+    "steady-bold",
+    "tessera",
+    "openclaw-adaptive",
+    "openclaw-aggressive",
+    "beskar-window",
+    "beskar-summarize",
+    "beskar-importance",
+    "opencode",
+};
 
 /// A value in the policy's own syntax.
 pub(crate) fn spell(value: &impl serde::Serialize) -> String {
