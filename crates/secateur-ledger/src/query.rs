@@ -1,0 +1,132 @@
+//! What can be asked of the ledger.
+
+use serde::{Deserialize, Serialize};
+
+use crate::row::Millis;
+
+/// Which rows. Empty: all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Filter {
+    /// Of this workload.
+    pub workload: Option<String>,
+    /// With exactly this stack; `""`: with none.
+    pub stack: Option<String>,
+    /// Of this model.
+    pub model: Option<String>,
+    /// Of this conversation.
+    pub session: Option<String>,
+    /// The client got a status of 400 or more, or the original went out in doubt.
+    pub only_trouble: bool,
+    /// Only rows where a mechanic fired.
+    pub only_changed: bool,
+    /// At or after.
+    pub since: Option<Millis>,
+    /// Before.
+    pub until: Option<Millis>,
+}
+
+/// A place in the list of rows, newest first: rows strictly older than this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After {
+    /// Time of the last row seen.
+    pub at: Millis,
+    /// Its id.
+    pub id: String,
+}
+
+/// By what savings are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupBy {
+    /// One line.
+    All,
+    /// Per workload.
+    Workload,
+    /// Per stack.
+    Stack,
+    /// Per model.
+    Model,
+    /// Per day, UTC, `2026-11-16`.
+    Day,
+}
+
+/// Sums over rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// The group's name; empty for all.
+    pub group: String,
+    /// Requests.
+    pub requests: u64,
+    /// Of these, changed.
+    pub changed: u64,
+    /// Of these, the original went out in doubt.
+    pub failed_open: u64,
+    /// Of these, rejected by the provider after a change.
+    pub struck: u64,
+    /// Of these, answered with a status of 400 or more.
+    pub errors: u64,
+    /// Characters in.
+    pub chars_before: u64,
+    /// Characters out.
+    pub chars_after: u64,
+    /// Characters before M3, of the rows where it fired.
+    pub compress_chars_before: u64,
+    /// Characters after M3.
+    pub compress_chars_after: u64,
+    /// Provider's counts.
+    pub input_tokens: u64,
+    /// Read from cache.
+    pub cache_read_tokens: u64,
+    /// Written to cache.
+    pub cache_write_tokens: u64,
+    /// Output.
+    pub output_tokens: u64,
+    /// Tokens not sent.
+    pub tokens_saved: i64,
+    /// Dollars saved, net; negative where cuts cost more than they saved.
+    pub saved_usd: f64,
+    /// Predicted input cost without cuts, of the rows where it was predicted and billed.
+    pub predicted_usd_without: f64,
+    /// Predicted input cost with cuts, of the same rows.
+    pub predicted_usd_with: f64,
+    /// Billed input cost of the same rows.
+    pub reconciled_usd: f64,
+    /// What was paid.
+    pub actual_usd: f64,
+    /// Rows whose saving is negative.
+    pub net_negative: u64,
+    /// Sum of the added latency, microseconds.
+    pub added_us: u64,
+}
+
+/// Mean input cost per request of held-out and pruned sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Holdout {
+    /// Sessions kept unpruned.
+    pub held_sessions: u64,
+    /// Sessions pruned.
+    pub pruned_sessions: u64,
+    /// Mean input cost per request over the held sessions, in dollars.
+    pub held_mean_usd: f64,
+    /// The same over the pruned sessions.
+    pub pruned_mean_usd: f64,
+    /// Relative saving, `1 - pruned / held`.
+    pub saving: f64,
+    /// Lower end of its 95 % confidence interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Scores of one stack on one day.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DayScore {
+    /// UTC day.
+    pub day: String,
+    /// Which stack.
+    pub stack: String,
+    /// How many.
+    pub samples: u64,
+    /// Their mean.
+    pub mean: f64,
+}
