@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
 use crate::mechanic::{Claim, MechanicSkip};
+use crate::recall::RecallId;
 use crate::rounds::Account;
 use crate::splice::SpliceError;
 use crate::verify::VerifyError;
@@ -148,6 +149,8 @@ pub struct Cut {
     pub chars_before: usize,
     /// Characters of text afterwards.
     pub chars_after: usize,
+    /// Stands for the text that was there, where the policy gives out ids.
+    pub recall: Option<RecallId>,
 }
 
 /// One skip as it is shown to people.
@@ -190,6 +193,7 @@ impl Cut {
             why: edit.why,
             chars_before: edit.chars_before,
             chars_after: edit.chars_after,
+            recall: None,
         }
     }
 }
