@@ -216,25 +216,12 @@ impl Report {
             messages: view.items().len(),
         };
         Self {
-            verdict: Verdict::Unchanged,
             dialect: Some(view.dialect()),
             model: view.model().map(std::borrow::Cow::into_owned),
-            stack: Vec::new(),
-            first_edit_at: None,
-            before: size,
-            after: size,
-            turns_removed: 0,
-            rag_kept: 0,
-            rag_dropped: 0,
-            account: None,
-            beta: None,
-            compress: None,
-            claim: None,
-            mechanics: Vec::new(),
-            ignored_keys: Vec::new(),
             cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
+            ..Self::blank(Verdict::Unchanged, size)
         }
     }
 
@@ -243,8 +230,13 @@ impl Report {
             bytes: body.len(),
             ..Size::default()
         };
+        Self::blank(Verdict::FailedOpen(error.to_string()), size)
+    }
+
+    /// Of a body of which nothing else is known.
+    fn blank(verdict: Verdict, size: Size) -> Self {
         Self {
-            verdict: Verdict::FailedOpen(error.to_string()),
+            verdict,
             dialect: None,
             model: None,
             stack: Vec::new(),
