@@ -10,10 +10,12 @@ use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models;
 use crate::policy::{Cadence, Policy};
+use crate::recall::{self, Recall};
 use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
+use crate::thinking_escape::{self, Escape, ThinkingBinding};
 use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
 
@@ -133,14 +135,28 @@ pub fn apply<'a>(
     let view = dialect::read(body, dialect, &request.limits)?;
     let Decision { claim, planned } = decide(&view, request, policy);
     let Planned { mut plan, account } = planned;
+    let recall = match claim.winner {
+        Some(Mechanic::M7) => policy.recall,
+        _ => Recall::Off,
+    };
+    let mut ids = recall::mark(&view, &mut plan, recall);
     let mut lowered = lower(&view, &plan.edits);
     if !lowered.refused.is_empty() {
         refuse(&mut plan, &lowered.refused);
+        for &(at, _) in lowered.refused.iter().rev() {
+            ids.remove(at);
+        }
         lowered = lower(&view, &plan.edits);
     }
+    let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
+    lowered.splices.extend(escape.and_then(Escape::splice));
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
+    for (cut, id) in report.cuts.iter_mut().zip(ids) {
+        cut.recall = id;
+    }
     report.account = account;
+    report.beta = escape.map(|_| thinking_escape::BETA);
     report.mechanics = skips(&view, &claim);
     report.ignored_keys = policy.ignored_keys();
     report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
@@ -277,9 +293,14 @@ fn skips(view: &View<'_>, claim: &Claim) -> Vec<MechanicSkip> {
 fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> ModelFacts {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
+    let thinking_is_bound = name.is_some_and(models::thinking_is_bound);
     ModelFacts {
         window_tokens: policy.window_tokens(name),
-        thinking_is_bound: name.is_some_and(models::thinking_is_bound),
+        thinking_is_bound,
+        may_drop_block: thinking_is_bound
+            && policy.thinking_binding == ThinkingBinding::DropBlock
+            && view.dialect() == DialectId::AnthropicMessages
+            && Escape::of(view.body()).is_some(),
         cache: models::cache_prices(name),
     }
 }
