@@ -22,6 +22,7 @@ pub mod rounds;
 pub mod scene;
 mod splice;
 pub mod strategy;
+pub mod summary;
 pub mod timeline;
 pub mod tool_facts;
 mod verify;
