@@ -15,6 +15,7 @@ use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
+use crate::summary::{Summaries, WantedSummary};
 use crate::thinking_escape::{self, Escape, ThinkingBinding};
 use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
@@ -28,6 +29,9 @@ pub struct Outcome<'a> {
     pub report: Report,
     /// Why the engine gave up, if it did.
     pub error: Option<EngineError>,
+    /// Summaries that are missing, where [`Request::summaries`] was given. Once they are there, the
+    /// same request comes out with them.
+    pub wanted: Vec<WantedSummary>,
 }
 
 /// What a request is and may be, apart from its bytes and its policy.
@@ -41,6 +45,8 @@ pub struct Request<'r> {
     pub limits: Limits,
     /// What is known of the mechanics that live outside the engine (M1, M8).
     pub others: Candidates,
+    /// Summaries that a model made. `None`: nobody makes them.
+    pub summaries: Option<&'r dyn Summaries>,
 }
 
 /// Mechanics that a caller brings: which the workload opted in to, and which fit the request.
@@ -61,6 +67,7 @@ pub fn prune<'a>(body: &'a [u8], request: &Request<'_>, policy: &Policy) -> Outc
             body: Cow::Borrowed(body),
             report: Report::unread(body, &error),
             error: Some(error),
+            wanted: Vec::new(),
         },
     }
 }
@@ -72,11 +79,21 @@ fn try_prune<'a>(
 ) -> Result<Outcome<'a>, EngineError> {
     let applied = apply(body, request, policy)?;
     let (view, mut report) = (applied.view, applied.report);
+    let wanted = match request.summaries {
+        Some(_) => report
+            .plan
+            .wants
+            .iter()
+            .map(|want| want.write_out(&view))
+            .collect(),
+        None => Vec::new(),
+    };
     let Cow::Owned(output) = applied.output else {
         return Ok(Outcome {
             body: Cow::Borrowed(body),
             report,
             error: None,
+            wanted,
         });
     };
     let is_m3 = applied.winner == Some(Mechanic::M3);
@@ -104,6 +121,7 @@ fn try_prune<'a>(
         body: Cow::Owned(output.into_bytes()),
         report,
         error: None,
+        wanted,
     })
 }
 
@@ -209,7 +227,7 @@ fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
     let ready = (m7_fits || m3_may).then(|| {
         (
             Draft::new(view),
-            Stage::new(view, model_facts(view, request, policy)),
+            Stage::new(view, model_facts(view, request, policy), request.summaries),
         )
     });
     let m3_fits = m3_may

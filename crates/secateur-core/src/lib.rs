@@ -23,6 +23,7 @@ pub mod rounds;
 pub mod scene;
 mod splice;
 pub mod strategy;
+pub mod summary;
 pub mod thinking_escape;
 pub mod timeline;
 pub mod tool_facts;

@@ -8,6 +8,7 @@ use crate::mechanic::{Claim, MechanicSkip};
 use crate::recall::RecallId;
 use crate::rounds::Account;
 use crate::splice::SpliceError;
+use crate::summary::SummaryKey;
 use crate::verify::VerifyError;
 use crate::view::{PartId, Role, View};
 
@@ -83,6 +84,8 @@ pub struct Report {
     pub claim: Option<Claim>,
     /// The mechanics that stayed out, with their reasons.
     pub mechanics: Vec<MechanicSkip>,
+    /// The keys of summaries that are missing.
+    pub missing_summaries: Vec<SummaryKey>,
     /// Keys of the policy that are accepted and have no effect.
     pub ignored_keys: Vec<&'static str>,
     /// What was cut, where, by whom and why.
@@ -218,6 +221,7 @@ impl Report {
         Self {
             dialect: Some(view.dialect()),
             model: view.model().map(std::borrow::Cow::into_owned),
+            missing_summaries: plan.wants.iter().map(|want| want.key).collect(),
             cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
@@ -251,6 +255,7 @@ impl Report {
             compress: None,
             claim: None,
             mechanics: Vec::new(),
+            missing_summaries: Vec::new(),
             ignored_keys: Vec::new(),
             cuts: Vec::new(),
             left: Vec::new(),

@@ -10,16 +10,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use secateur_core::dialect::DialectId;
-use secateur_core::edit::{SkipReason, Target};
+use secateur_core::edit::{Action, SkipReason, Target};
 use secateur_core::mechanic::MechanicSet;
 use secateur_core::policy::Policy;
 use secateur_core::report::Report;
+use secateur_core::summary::{Summaries, WantedSummary};
 use secateur_core::{Candidates, Outcome, Request, prune};
 use tokio::sync::Semaphore;
 
 use crate::audit::{FailOpen, Mechanic, Step};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
+use crate::summary::{Scoped, SummaryOutcome};
 
 /// The call into the engine, as a value so that tests can make it panic or stall.
 pub trait Engine: Send + Sync + std::fmt::Debug {
@@ -46,6 +48,8 @@ pub(crate) struct Job {
     pub(crate) path_model: Option<String>,
     pub(crate) workload: Arc<Workload>,
     pub(crate) engine: Arc<dyn Engine>,
+    /// Summaries that a model made, where the policy wants them.
+    pub(crate) summaries: Option<Scoped>,
 }
 
 /// What the chain decided.
@@ -59,6 +63,10 @@ pub(crate) struct Decision {
     pub(crate) steps: Vec<Step>,
     pub(crate) report: Option<Arc<Report>>,
     pub(crate) failed_open: Option<FailOpen>,
+    /// Summaries that are missing.
+    pub(crate) wanted: Vec<WantedSummary>,
+    /// What became of them.
+    pub(crate) summary: Option<SummaryOutcome>,
 }
 
 impl Decision {
@@ -135,6 +143,7 @@ pub(crate) fn run(job: &Job) -> Decision {
         dialect: Some(job.dialect),
         model: job.path_model.as_deref(),
         others: offers.candidates(&job.workload),
+        summaries: job.summaries.as_ref().map(|known| known as &dyn Summaries),
         ..Request::default()
     };
     let off = Policy::default();
@@ -146,9 +155,10 @@ pub(crate) fn run(job: &Job) -> Decision {
             Cow::Borrowed(_) => None,
         },
         failed_open: outcome.error.map(|_| FailOpen::Engine),
+        wanted: outcome.wanted,
         ..Decision::default()
     };
-    let report = outcome.report;
+    let mut report = outcome.report;
     for mechanic in [Mechanic::M7, Mechanic::M3] {
         if decision.body.is_some() && report.stack.contains(&mechanic.name()) {
             decision.fired(mechanic);
@@ -158,8 +168,18 @@ pub(crate) fn run(job: &Job) -> Decision {
     }
     schema_step(&offers, &report, &mut decision);
     route_step(job, &offers, &report, &mut decision);
+    forget_words(&mut report);
     decision.report = Some(Arc::new(report));
     decision
+}
+
+/// A summary tells of the prompt, and the report goes to the audit.
+fn forget_words(report: &mut Report) {
+    for edit in &mut report.plan.edits {
+        if let Action::InsertTurn(_, text) = &mut edit.action {
+            text.clear();
+        }
+    }
 }
 
 /// Why a mechanic stayed out, or claimed the request and found nothing to do.

@@ -17,7 +17,8 @@ use toml::Spanned;
 
 use super::error::ConfigError;
 use super::file::{File, RawTimeouts};
-use super::{Config, DEFAULT_WORKLOAD, Otlp, Timeouts, Upstreams, Workload};
+use super::{Config, DEFAULT_WORKLOAD, Otlp, SummaryStore, Timeouts, Upstreams, Workload};
+use crate::summary::SummaryBudget;
 
 struct Reader<'r> {
     name: &'r str,
@@ -99,6 +100,7 @@ impl Reader<'_> {
                     schema: None,
                     budget: Duration::from_millis(50),
                     retry_original: true,
+                    summary: SummaryBudget::default(),
                 })
             });
         let default = Arc::clone(default);
@@ -124,6 +126,11 @@ impl Reader<'_> {
             workloads,
             keys,
             otlp,
+            extra_roots: self.roots(&file.upstream)?,
+            summaries: SummaryStore {
+                folder: file.summaries.folder.map(|folder| self.folder.join(folder)),
+                max_bytes: self.at_least_one(file.summaries.max_mb, 64)? << 20,
+            },
             files: self.files.take(),
             default,
         })

@@ -43,6 +43,7 @@ fn every_key_of_the_template_is_a_key() {
         .replace("OPENAI_API_KEY", "SET")
         .replace("OTLP_AUTHORIZATION", "SET")
         .replace("policy_file =", "# policy_file =")
+        .replace("ca_file =", "# ca_file =")
         .replace(
             "schema_file = \"answer.schema.json\"",
             "schema = '{\"type\":\"object\"}'",

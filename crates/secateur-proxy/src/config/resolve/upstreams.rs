@@ -1,6 +1,8 @@
 //! Where requests go: base URLs.
 
 use http::Uri;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use toml::Spanned;
 
 use super::Reader;
@@ -9,6 +11,25 @@ use crate::config::error::ConfigError;
 use crate::config::file::RawUpstreams;
 
 impl Reader<'_> {
+    /// The certificates of a PEM file.
+    pub(super) fn roots(
+        &self,
+        raw: &RawUpstreams,
+    ) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+        let Some(file) = &raw.ca_file else {
+            return Ok(Vec::new());
+        };
+        let (path, text) = self.file(file)?;
+        let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+        match roots {
+            Ok(roots) if !roots.is_empty() => Ok(roots),
+            _ => Err(self.wrong(
+                &file.span(),
+                format!("{}: expected certificates in PEM form", path.display()),
+            )),
+        }
+    }
+
     pub(super) fn upstreams(
         &self,
         raw: &RawUpstreams,

@@ -11,6 +11,7 @@ use crate::config::file::{RawRoute, RawSchema, RawWorkload};
 use crate::config::policy_text::policy_text;
 use crate::config::{Upstreams, Workload};
 use crate::mechanic::{ModelRoutes, OutputSchema};
+use crate::summary::SummaryBudget;
 
 impl Reader<'_> {
     pub(super) fn workload(
@@ -19,6 +20,14 @@ impl Reader<'_> {
         raw: RawWorkload,
         defaults: &Upstreams,
     ) -> Result<Workload, ConfigError> {
+        if let Some(file) = &raw.upstream.ca_file {
+            return Err(self.wrong(
+                &file.span(),
+                format!(
+                    "workload.{name}: ca_file holds for all workloads: put it under [upstream]"
+                ),
+            ));
+        }
         Ok(Workload {
             name: name.into(),
             provider: raw.provider,
@@ -31,6 +40,12 @@ impl Reader<'_> {
             },
             budget: Duration::from_millis(raw.budget_ms),
             retry_original: raw.retry_original,
+            summary: SummaryBudget {
+                wait: Duration::from_millis(raw.summary.wait_ms),
+                timeout: Duration::from_millis(raw.summary.timeout_ms),
+                calls_per_minute: raw.summary.calls_per_minute,
+                max_tokens: raw.summary.max_tokens.max(1),
+            },
         })
     }
 
