@@ -297,6 +297,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
         skips: plan.skips,
         needs: plan.needs,
         chunks: plan.chunks,
+        drops_block: plan.drops_block,
     };
     let mut wanted = vec![false; scene.view.turns().len()];
     for edit in &plan.edits {
@@ -343,6 +344,7 @@ impl Draft {
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
         self.plan.needs.extend(plan.needs);
+        self.plan.drops_block |= plan.drops_block;
         self.plan.chunks.extend(plan.chunks);
         for edit in plan.edits {
             self.take(view, edit);
@@ -510,9 +512,15 @@ impl Draft {
         }
     }
 
+    /// Notes that invalid thinking stays for the provider to drop.
+    pub(crate) fn drop_block(&mut self) {
+        self.plan.drops_block = true;
+    }
+
     /// Gives the whole plan up, for this reason.
     pub(crate) fn abandon(&mut self, reason: SkipReason) {
         self.plan.edits.clear();
+        self.plan.drops_block = false;
         self.plan.leave(None, Target::Request, reason);
     }
 }

@@ -337,6 +337,8 @@ pub struct Plan {
     pub needs: Vec<Need>,
     /// Chunks of the contexts that were ranked.
     pub chunks: Vec<ChunkCount>,
+    /// Thinking stays that is no longer valid: the request must let the provider drop it.
+    pub drops_block: bool,
 }
 
 impl Plan {

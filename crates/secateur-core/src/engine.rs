@@ -14,6 +14,7 @@ use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
+use crate::thinking_escape::{self, Escape, ThinkingBinding};
 use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
 
@@ -138,9 +139,12 @@ pub fn apply<'a>(
         refuse(&mut plan, &lowered.refused);
         lowered = lower(&view, &plan.edits);
     }
+    let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
+    lowered.splices.extend(escape.and_then(Escape::splice));
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
     report.account = account;
+    report.beta = escape.map(|_| thinking_escape::BETA);
     report.mechanics = skips(&view, &claim);
     report.ignored_keys = policy.ignored_keys();
     report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
@@ -277,9 +281,14 @@ fn skips(view: &View<'_>, claim: &Claim) -> Vec<MechanicSkip> {
 fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> ModelFacts {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
+    let thinking_is_bound = name.is_some_and(models::thinking_is_bound);
     ModelFacts {
         window_tokens: policy.window_tokens(name),
-        thinking_is_bound: name.is_some_and(models::thinking_is_bound),
+        thinking_is_bound,
+        may_drop_block: thinking_is_bound
+            && policy.thinking_binding == ThinkingBinding::DropBlock
+            && view.dialect() == DialectId::AnthropicMessages
+            && Escape::of(view.body()).is_some(),
         cache: models::cache_prices(name),
     }
 }

@@ -22,6 +22,7 @@ pub mod rounds;
 pub mod scene;
 mod splice;
 pub mod strategy;
+pub mod thinking_escape;
 pub mod timeline;
 pub mod tool_facts;
 mod verify;

@@ -74,6 +74,8 @@ pub struct Report {
     pub rag_dropped: usize,
     /// What the conversation cost so far, with and without, if it is pruned in rounds.
     pub account: Option<Account>,
+    /// What the request's `anthropic-beta` header must carry for this body.
+    pub beta: Option<&'static str>,
     /// What M3 did; `None` unless it changed the body.
     pub compress: Option<Compress>,
     /// Who claimed the request, once it was read.
@@ -221,6 +223,7 @@ impl Report {
             rag_kept: 0,
             rag_dropped: 0,
             account: None,
+            beta: None,
             compress: None,
             claim: None,
             mechanics: Vec::new(),
@@ -248,6 +251,7 @@ impl Report {
             rag_kept: 0,
             rag_dropped: 0,
             account: None,
+            beta: None,
             compress: None,
             claim: None,
             mechanics: Vec::new(),

@@ -225,6 +225,7 @@ impl Fold<'_, '_, '_> {
             skips: plan.skips,
             needs: plan.needs,
             chunks: plan.chunks,
+            drops_block: plan.drops_block,
         };
         let plan = compose::settle_again(self.stage, request, visible, plan, self.draft);
         (!plan.edits.is_empty()).then_some(Round { plan, from })

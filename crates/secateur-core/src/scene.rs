@@ -25,6 +25,8 @@ pub struct ModelFacts {
     pub window_tokens: usize,
     /// Thinking blocks are bound to everything before them.
     pub thinking_is_bound: bool,
+    /// Where thinking is bound: an open exchange's thinking may be left to the provider to drop.
+    pub may_drop_block: bool,
     /// What cached input costs.
     pub cache: CachePrices,
 }

@@ -8,6 +8,7 @@ use super::nearest::nearest;
 use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
 use crate::rounds::Rounds;
 use crate::strategy::{self, LooseWhitespace, Options};
+use crate::thinking_escape::ThinkingBinding;
 
 /// What is wrong with a policy, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +27,7 @@ pub struct PolicyError {
 struct Head {
     preset: Option<String>,
     cadence: Cadence,
+    thinking_binding: ThinkingBinding,
     context_tokens: usize,
     models: BTreeMap<String, ModelOverride>,
     m7: M7,
@@ -33,9 +35,10 @@ struct Head {
     rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 7] = [
+const TOP_KEYS: [&str; 8] = [
     "preset",
     "cadence",
+    "thinking_binding",
     "context_tokens",
     "models",
     "m7",
@@ -228,6 +231,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     }
     Ok(Policy {
         cadence: file.cadence,
+        thinking_binding: file.thinking_binding,
         context_tokens: file.context_tokens,
         models: file.models,
         m7: file.m7,

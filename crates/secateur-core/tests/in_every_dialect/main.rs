@@ -11,3 +11,4 @@ mod loose_whitespace;
 mod old_thinking;
 mod repeated_results;
 mod superseded_reads;
+mod thinking_binding;
