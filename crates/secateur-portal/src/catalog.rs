@@ -36,13 +36,14 @@ impl WorkloadInfo {
         let policy = workload.policy.as_deref();
         let mechanic = |mechanic: Mechanic| {
             let (is_on, is_ready) = match mechanic {
-                Mechanic::M1 => (workload.routes.is_some(), workload.routes.is_some()),
-                Mechanic::M3 => (policy.is_some_and(|policy| policy.m3.enabled), policy.is_some()),
+                Mechanic::M1 => (workload.routes.is_some(), false),
+                // Which roles it reaches is its setting: without one there is nothing to switch on.
+                Mechanic::M3 => (policy.is_some_and(|policy| policy.m3.is_active()), false),
                 Mechanic::M7 => (
                     policy.is_some_and(|policy| policy.m7.enabled),
                     policy.is_some_and(|policy| !policy.m7.strategies.is_empty()),
                 ),
-                Mechanic::M8 => (workload.schema.is_some(), workload.schema.is_some()),
+                Mechanic::M8 => (workload.schema.is_some(), false),
             };
             MechanicInfo {
                 mechanic,
@@ -76,7 +77,10 @@ impl Catalog for Vec<WorkloadInfo> {
 /// What a mechanic is called on the pages, and what it does.
 pub(crate) fn words(mechanic: Mechanic) -> (&'static str, &'static str) {
     match mechanic {
-        Mechanic::M1 => ("Auto-route", "small requests go to a cheaper model; content stays"),
+        Mechanic::M1 => (
+            "Auto-route",
+            "small requests go to a cheaper model; content stays",
+        ),
         Mechanic::M3 => ("Compress", "loose white space goes"),
         Mechanic::M7 => ("Prune", "old and repeated context goes"),
         Mechanic::M8 => ("Structured output", "answers follow a schema"),

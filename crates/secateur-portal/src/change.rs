@@ -20,7 +20,9 @@ impl Portal {
                 self.sessions.end(&visit.session, visit.now);
                 let response = reply::see_other("/portal/login?done=left");
                 let lines = cookie_lines(&visit.cookie_name, "", 0, visit.is_tls);
-                Ok(lines.iter().fold(response, |response, line| reply::with(response, header::SET_COOKIE, line)))
+                Ok(lines.iter().fold(response, |response, line| {
+                    reply::with(response, header::SET_COOKIE, line)
+                }))
             }
             _ => Err(Refused::Method),
         }
@@ -42,12 +44,19 @@ impl Portal {
         };
         let catalog = self.catalog.workloads();
         let Some(info) = catalog.iter().find(|info| info.name == workload) else {
-            return Err(Refused::BadForm("There is no such workload in the configuration."));
+            return Err(Refused::BadForm(
+                "There is no such workload in the configuration.",
+            ));
         };
-        let is_ready = info.mechanics.iter().any(|known| known.mechanic == mechanic && known.is_ready);
+        let is_ready = info
+            .mechanics
+            .iter()
+            .any(|known| known.mechanic == mechanic && known.is_ready);
         let done = match to.as_str() {
             "on" if !is_ready => {
-                return Err(Refused::BadForm("The configuration does not say what this mechanic should do."));
+                return Err(Refused::BadForm(
+                    "The configuration does not say what this mechanic should do.",
+                ));
             }
             "on" | "off" => {
                 let switch = Switch {
@@ -58,23 +67,39 @@ impl Portal {
                     by: self.author(visit),
                 };
                 self.ledger.set_switch(&switch).await?;
-                if switch.is_on { "switched-on" } else { "switched-off" }
+                if switch.is_on {
+                    "switched-on"
+                } else {
+                    "switched-off"
+                }
             }
             "file" => {
                 self.ledger.clear_switch(&workload, mechanic.name()).await?;
                 "cleared"
             }
-            _ => return Err(Refused::BadForm("A mechanic is switched on, off, or left to the file.")),
+            _ => {
+                return Err(Refused::BadForm(
+                    "A mechanic is switched on, off, or left to the file.",
+                ));
+            }
         };
         let name = link::segment(&workload);
-        Ok(reply::see_other(&format!("/portal/workloads?done={done}#w-{name}")))
+        Ok(reply::see_other(&format!(
+            "/portal/workloads?done={done}#w-{name}"
+        )))
     }
 
     async fn resume(&self, visit: &Visit) -> Made {
         let (workload, stack) = (visit.field("workload"), visit.field("stack"));
-        let was_off = self.ledger.resume(&workload, &stack, &self.author(visit), visit.now).await?;
+        let was_off = self
+            .ledger
+            .resume(&workload, &stack, &self.author(visit), visit.now)
+            .await?;
         let done = if was_off { "resumed" } else { "was-on" };
-        Ok(reply::see_other(&format!("{}?done={done}", link::quality(&workload))))
+        Ok(reply::see_other(&format!(
+            "{}?done={done}",
+            link::quality(&workload)
+        )))
     }
 
     pub(crate) fn login_page(&self, visit: &Visit, problem: Option<String>) -> Response<Bytes> {
@@ -82,10 +107,18 @@ impl Portal {
             return reply::see_other("/portal");
         }
         let next = visit.asked("next").unwrap_or_else(|| visit.field("next"));
-        let status = if problem.is_some() { StatusCode::UNAUTHORIZED } else { StatusCode::OK };
+        let status = if problem.is_some() {
+            StatusCode::UNAUTHORIZED
+        } else {
+            StatusCode::OK
+        };
         let page = LoginPage {
             shell: self.shell(visit, Section::None),
-            next: if link::is_own_page(&next) { next } else { String::new() },
+            next: if link::is_own_page(&next) {
+                next
+            } else {
+                String::new()
+            },
             problem,
         };
         reply::page(status, &page)
@@ -107,12 +140,19 @@ impl Portal {
         }
         // A new id: what a guest's form key was made from is worth nothing now.
         let Ok(session) = self.sessions.begin(true, &visit.field("name"), visit.now) else {
-            return self.login_page(visit, Some("No session could be made. Try again.".to_owned()));
+            return self.login_page(
+                visit,
+                Some("No session could be made. Try again.".to_owned()),
+            );
         };
         self.sessions.end(&visit.session, visit.now);
         visit.session = session;
         visit.is_new = true;
         let next = visit.field("next");
-        reply::see_other(if link::is_own_page(&next) { &next } else { "/portal" })
+        reply::see_other(if link::is_own_page(&next) {
+            &next
+        } else {
+            "/portal"
+        })
     }
 }

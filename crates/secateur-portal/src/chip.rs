@@ -16,15 +16,23 @@ pub(crate) struct Chip {
 
 /// The mechanic of this name.
 pub(crate) fn mechanic(name: &str) -> Option<Mechanic> {
-    Mechanic::ALL.into_iter().find(|mechanic| mechanic.name() == name)
+    Mechanic::ALL
+        .into_iter()
+        .find(|mechanic| mechanic.name() == name)
 }
 
 impl Chip {
     pub(crate) fn of(name: &str) -> Self {
         let known = mechanic(name);
         let mutates = known.is_some_and(Mechanic::mutates);
-        let kind = if mutates { "changes content" } else { "leaves content as it is" };
-        let about = known.map_or(String::new(), |mechanic| format!("{}, {kind}", words(mechanic).0));
+        let kind = if mutates {
+            "changes content"
+        } else {
+            "leaves content as it is"
+        };
+        let about = known.map_or(String::new(), |mechanic| {
+            format!("{}, {kind}", words(mechanic).0)
+        });
         Self {
             name: name.to_owned(),
             mutates,
@@ -34,7 +42,11 @@ impl Chip {
 
     /// The chips of a stack as rows spell it.
     pub(crate) fn all(stack: &str) -> Vec<Self> {
-        stack.split('+').filter(|name| !name.is_empty()).map(Self::of).collect()
+        stack
+            .split('+')
+            .filter(|name| !name.is_empty())
+            .map(Self::of)
+            .collect()
     }
 }
 

@@ -4,7 +4,10 @@
 pub(crate) fn segment(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || (byte == b'.' && text != "." && text != "..") {
+        if byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'_')
+            || (byte == b'.' && text != "." && text != "..")
+        {
             out.push(char::from(byte));
         } else {
             out.push_str(&format!("%{byte:02X}"));
@@ -48,16 +51,23 @@ pub(crate) fn audit(pairs: &[(&str, &str)]) -> String {
         query.append_pair(name, value);
     }
     let query = query.finish();
-    if query.is_empty() { "/portal/audit".into() } else { format!("/portal/audit?{query}") }
+    if query.is_empty() {
+        "/portal/audit".into()
+    } else {
+        format!("/portal/audit?{query}")
+    }
 }
 
 /// A page of the portal to go back to; anything else is not followed.
 pub(crate) fn is_own_page(path: &str) -> bool {
     let is_ours = |start: &str| {
-        path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+        path.strip_prefix(start)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     };
     (is_ours("/portal") || is_ours("/optimize"))
-        && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
         && !path.starts_with("/portal/login")
 }
 
@@ -69,7 +79,11 @@ mod tests {
     fn names_survive_the_way_through_an_address() {
         for name in ["coding", "a/b", "..", "ä %+?#", "<script>"] {
             let encoded = segment(name);
-            assert!(encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.%".contains(&byte)));
+            assert!(
+                encoded
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.%".contains(&byte))
+            );
             assert_eq!(read_segment(&encoded).as_deref(), Some(name));
         }
         assert_eq!(segment(".."), "%2E%2E");
@@ -80,7 +94,15 @@ mod tests {
     #[test]
     fn only_own_pages_are_gone_back_to() {
         assert!(is_own_page("/portal/audit?workload=a") && is_own_page("/optimize/quality/a"));
-        for other in ["//evil.example", "https://evil.example", "/portalx", "/portal\\evil", "/portal/\r\nx", "/v1/messages", "/portal/login"] {
+        for other in [
+            "//evil.example",
+            "https://evil.example",
+            "/portalx",
+            "/portal\\evil",
+            "/portal/\r\nx",
+            "/v1/messages",
+            "/portal/login",
+        ] {
             assert!(!is_own_page(other), "{other}");
         }
     }

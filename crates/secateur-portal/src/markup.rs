@@ -68,7 +68,11 @@ mod tests {
     #[test]
     fn text_cannot_leave_an_attribute_or_open_a_tag() {
         let mut markup = Markup::new();
-        markup.tags("<p title=\"").text("\"><script>'&").tags("\">").number(-0.04);
+        markup
+            .tags("<p title=\"")
+            .text("\"><script>'&")
+            .tags("\">")
+            .number(-0.04);
         assert_eq!(
             markup.to_string(),
             "<p title=\"&quot;&gt;&lt;script&gt;&#39;&amp;\">0"

@@ -19,7 +19,11 @@ pub(crate) fn thousands(number: u64) -> String {
 /// `−1,234`, with a minus sign where it is one.
 pub(crate) fn signed(number: i64) -> String {
     let size = thousands(number.unsigned_abs());
-    if number < 0 { format!("{MINUS}{size}") } else { size }
+    if number < 0 {
+        format!("{MINUS}{size}")
+    } else {
+        size
+    }
 }
 
 /// Dollars with as many places as the amount needs: `$12.34`, `$0.0012`, `−$0.50`.
@@ -37,7 +41,11 @@ pub(crate) fn usd(amount: f64) -> String {
     } else {
         format!("${size:.6}")
     };
-    if amount < 0.0 && size >= 0.000_000_5 { format!("{MINUS}{spelled}") } else { spelled }
+    if amount < 0.0 && size >= 0.000_000_5 {
+        format!("{MINUS}{spelled}")
+    } else {
+        spelled
+    }
 }
 
 /// A share as `12.3 %`.
@@ -47,7 +55,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
     let tenths = (share * 1000.0).round() / 10.0;
     let spelled = format!("{:.1} %", tenths.abs());
-    if tenths < 0.0 { format!("{MINUS}{spelled}") } else { spelled }
+    if tenths < 0.0 {
+        format!("{MINUS}{spelled}")
+    } else {
+        spelled
+    }
 }
 
 /// `a` of `b` as a share; `None` of nothing.
@@ -64,11 +76,19 @@ pub(crate) fn compact(number: f64) -> String {
         size if size >= 1e3 => (size / 1e3, "k"),
         size => (size, ""),
     };
-    let mut spelled = if scaled >= 100.0 { format!("{scaled:.0}") } else { format!("{scaled:.1}") };
+    let mut spelled = if scaled >= 100.0 {
+        format!("{scaled:.0}")
+    } else {
+        format!("{scaled:.1}")
+    };
     if let Some(whole) = spelled.strip_suffix(".0") {
         spelled.truncate(whole.len());
     }
-    let minus = if number < 0.0 { String::from(MINUS) } else { String::new() };
+    let minus = if number < 0.0 {
+        String::from(MINUS)
+    } else {
+        String::new()
+    };
     format!("{minus}{spelled}{suffix}")
 }
 

@@ -84,7 +84,10 @@ pub(crate) struct PlanView {
 /// A reason by its name in rows, in words where it is known.
 pub(crate) fn reason_words(name: &str) -> String {
     let known: Option<SkipReason> = serde_json::from_value(Value::from(name)).ok();
-    known.map_or_else(|| name.replace('-', " "), |reason| reason.words().to_owned())
+    known.map_or_else(
+        || name.replace('-', " "),
+        |reason| reason.words().to_owned(),
+    )
 }
 
 fn why_words(name: &str) -> String {
@@ -101,7 +104,10 @@ fn spell(message: Option<u64>, part: Option<u64>) -> String {
 }
 
 fn verdict_words(verdict: &Value) -> String {
-    let kind = verdict.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = verdict
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     match (kind, verdict.get("detail").and_then(Value::as_str)) {
         ("pruned", _) => "pruned".into(),
         ("unchanged", _) => "unchanged: there was nothing to do".into(),
@@ -117,7 +123,11 @@ impl PlanView {
         Some(Self {
             verdict: verdict_words(&stored.verdict),
             rounds: stored.account.map(|account| {
-                let now = if account.is_round { "this request takes one" } else { "none on this request" };
+                let now = if account.is_round {
+                    "this request takes one"
+                } else {
+                    "none on this request"
+                };
                 format!("{} in {} requests, {now}", account.rounds, account.requests)
             }),
             cuts: cuts(stored.cuts),
@@ -132,7 +142,8 @@ fn cuts(mut stored: Vec<StoredCut>) -> Vec<Cut> {
     stored.sort_by_key(|cut| (cut.message, cut.part));
     let alike = |one: &StoredCut, other: &StoredCut| {
         one.message.map(|at| at + 1) == other.message
-            && (&one.action, &one.strategy, &one.why) == (&other.action, &other.strategy, &other.why)
+            && (&one.action, &one.strategy, &one.why)
+                == (&other.action, &other.strategy, &other.why)
             && one.part.is_none()
             && other.part.is_none()
     };
@@ -165,7 +176,10 @@ fn left(stored: Vec<StoredLeft>) -> Vec<Left> {
     let mut groups: BTreeMap<(Option<String>, String), Vec<String>> = BTreeMap::new();
     for left in stored {
         let place = spell(left.message, left.part);
-        groups.entry((left.strategy, left.reason)).or_default().push(place);
+        groups
+            .entry((left.strategy, left.reason))
+            .or_default()
+            .push(place);
     }
     let line = |((strategy, reason), places): ((Option<String>, String), Vec<String>)| {
         let mut named: Vec<&str> = places.iter().take(3).map(String::as_str).collect();
@@ -189,18 +203,25 @@ mod tests {
     #[test]
     fn runs_of_like_cuts_are_one_line_and_reasons_are_in_words() {
         let cut = |message: u64| {
-            format!(r#"{{"message":{message},"part":null,"role":"user","action":"drop-turn","strategy":"middle-turns","why":"middle-turn","chars_before":1000,"chars_after":0}}"#)
+            format!(
+                r#"{{"message":{message},"part":null,"role":"user","action":"drop-turn","strategy":"middle-turns","why":"middle-turn","chars_before":1000,"chars_after":0}}"#
+            )
         };
         let text = format!(
             r#"{{"verdict":{{"kind":"pruned"}},"cuts":[{},{},{}],"left":[{{"message":9,"part":1,"strategy":null,"reason":"signed"}}],"ignored_keys":["x"],"new":1}}"#,
-            cut(3), cut(2), cut(5)
+            cut(3),
+            cut(2),
+            cut(5)
         );
         let plan = PlanView::read(&text).unwrap();
         assert_eq!(plan.verdict, "pruned");
         let places: Vec<&str> = plan.cuts.iter().map(|cut| cut.place.as_str()).collect();
         assert_eq!(places, ["messages 2 to 3", "message 5"]);
         assert_eq!(plan.cuts[0].chars, "2,000 → 0");
-        assert_eq!(plan.cuts[0].why, "between the head and the last turns, no tool reference");
+        assert_eq!(
+            plan.cuts[0].why,
+            "between the head and the last turns, no tool reference"
+        );
         assert_eq!(plan.left[0].places, "message 9, part 1");
         assert_eq!(plan.left[0].strategy, "the engine");
     }

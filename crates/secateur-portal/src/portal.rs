@@ -32,7 +32,9 @@ const HOUR: i64 = 3_600_000;
 #[non_exhaustive]
 pub enum PortalError {
     /// Anybody could see and switch.
-    #[error("{0} is reachable from other machines and the portal has no token: set [portal] token_env, or listen on 127.0.0.1")]
+    #[error(
+        "{0} is reachable from other machines and the portal has no token: set [portal] token_env, or listen on 127.0.0.1"
+    )]
     Open(SocketAddr),
     /// It could be guessed.
     #[error("the portal's token is shorter than {0} characters")]
@@ -90,13 +92,25 @@ impl Portal {
     ///
     /// # Errors
     /// It has no token and can be reached from other machines.
-    pub fn new(ledger: Ledger, catalog: Arc<dyn Catalog>, options: PortalOptions) -> Result<Self, PortalError> {
+    pub fn new(
+        ledger: Ledger,
+        catalog: Arc<dyn Catalog>,
+        options: PortalOptions,
+    ) -> Result<Self, PortalError> {
         if options.token.is_none() && !options.listen.ip().is_loopback() {
             return Err(PortalError::Open(options.listen));
         }
-        let sessions = Sessions::new(options.token.as_ref(), i64::from(options.session_hours.max(1)) * HOUR)?;
+        let sessions = Sessions::new(
+            options.token.as_ref(),
+            i64::from(options.session_hours.max(1)) * HOUR,
+        )?;
         let digest = ring::digest::digest(&ring::digest::SHA256, CSS.as_bytes());
-        let name: String = digest.as_ref().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let name: String = digest
+            .as_ref()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Ok(Self {
             ledger,
             catalog,
@@ -144,17 +158,27 @@ impl Portal {
             return reply::style(CSS);
         }
         let now = now();
-        let (peer, is_tls) = client(&head.headers, &head.uri, head.extensions.get().copied(), &self.trusted_proxies);
+        let (peer, is_tls) = client(
+            &head.headers,
+            &head.uri,
+            head.extensions.get().copied(),
+            &self.trusted_proxies,
+        );
         let host_name = host(&head.headers, &head.uri);
         let cookie_name = cookie_name(host_name.and_then(port), is_tls);
-        let known = cookies(&head.headers, &cookie_name).find_map(|cookie| self.sessions.read(cookie, now));
+        let known =
+            cookies(&head.headers, &cookie_name).find_map(|cookie| self.sessions.read(cookie, now));
         let is_new = known.is_none();
         let Some(session) = known.or_else(|| self.sessions.begin(false, "", now).ok()) else {
             return reply::see_other("/portal");
         };
         let is_known_host = is_known_host(host_name, self.token.is_none(), &self.hosts);
         let form = if head.method == Method::POST {
-            Limited::new(body, MAX_FORM_BYTES).collect().await.ok().map(http_body_util::Collected::to_bytes)
+            Limited::new(body, MAX_FORM_BYTES)
+                .collect()
+                .await
+                .ok()
+                .map(http_body_util::Collected::to_bytes)
         } else {
             Some(Bytes::new())
         };
@@ -206,7 +230,9 @@ impl Portal {
         if visit.method == Method::POST {
             let host_name = host(&visit.headers, &visit.uri);
             if !is_own_form(&visit.headers, host_name, &self.hosts)
-                || !self.sessions.takes_form(&visit.session, &visit.field("form_key"))
+                || !self
+                    .sessions
+                    .takes_form(&visit.session, &visit.field("form_key"))
             {
                 return Err(Refused::ForeignForm);
             }
@@ -215,26 +241,46 @@ impl Portal {
         }
         let path = visit.path().to_owned();
         if path == "/portal/login" {
-            return if visit.is_get() { Ok(self.login_page(visit, None)) } else { Ok(self.log_in(visit)) };
+            return if visit.is_get() {
+                Ok(self.login_page(visit, None))
+            } else {
+                Ok(self.log_in(visit))
+            };
         }
         if !self.may_see(visit) {
-            let wanted = visit.uri.path_and_query().map_or("/portal", http::uri::PathAndQuery::as_str);
-            let next = if visit.is_get() && link::is_own_page(wanted) { wanted } else { "/portal" };
+            let wanted = visit
+                .uri
+                .path_and_query()
+                .map_or("/portal", http::uri::PathAndQuery::as_str);
+            let next = if visit.is_get() && link::is_own_page(wanted) {
+                wanted
+            } else {
+                "/portal"
+            };
             let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
             return Ok(reply::see_other(&format!("/portal/login?next={next}")));
         }
-        if visit.is_get() { self.show(visit, &path).await } else { self.change(visit, &path).await }
+        if visit.is_get() {
+            self.show(visit, &path).await
+        } else {
+            self.change(visit, &path).await
+        }
     }
-
 }
 
 impl Pages for Portal {
     fn claims(&self, path: &str) -> bool {
-        let is_under = |start: &str| path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_under = |start: &str| {
+            path.strip_prefix(start)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         path == "/" || is_under("/portal") || is_under("/optimize")
     }
 
-    fn respond(&self, request: Request<Incoming>) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send + '_>> {
+    fn respond(
+        &self,
+        request: Request<Incoming>,
+    ) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send + '_>> {
         Box::pin(self.answer(request))
     }
 }

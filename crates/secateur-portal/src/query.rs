@@ -26,10 +26,21 @@ async fn recent(ledger: &Ledger, filter: &Filter) -> Result<Vec<Row>, LedgerErro
 
 /// For the start page.
 pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, LedgerError> {
-    let today = Filter { since: Some(day_start(now)), ..Filter::default() };
-    let weeks = Filter { since: Some(since(now, DAYS)), ..Filter::default() };
+    let today = Filter {
+        since: Some(day_start(now)),
+        ..Filter::default()
+    };
+    let weeks = Filter {
+        since: Some(since(now, DAYS)),
+        ..Filter::default()
+    };
     Ok(StartData {
-        today: ledger.totals(&today, GroupBy::All).await?.into_iter().next().unwrap_or_default(),
+        today: ledger
+            .totals(&today, GroupBy::All)
+            .await?
+            .into_iter()
+            .next()
+            .unwrap_or_default(),
         workloads: ledger.totals(&today, GroupBy::Workload).await?,
         days: ledger.totals(&weeks, GroupBy::Day).await?,
         recent: recent(ledger, &Filter::default()).await?,
@@ -38,14 +49,31 @@ pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, Led
 }
 
 /// For the quality page of a workload.
-pub(crate) async fn quality(ledger: &Ledger, name: &str, info: Option<&WorkloadInfo>, now: Millis) -> Result<QualityData, LedgerError> {
+pub(crate) async fn quality(
+    ledger: &Ledger,
+    name: &str,
+    info: Option<&WorkloadInfo>,
+    now: Millis,
+) -> Result<QualityData, LedgerError> {
     let from = since(now, DAYS);
-    let only = Filter { workload: Some(name.to_owned()), ..Filter::default() };
-    let weeks = Filter { since: Some(from), ..only.clone() };
+    let only = Filter {
+        workload: Some(name.to_owned()),
+        ..Filter::default()
+    };
+    let weeks = Filter {
+        since: Some(from),
+        ..only.clone()
+    };
     // The first days of the rolling ratio look back before the first day shown.
-    let longer = Filter { since: Some(since(now, DAYS + 6)), ..only.clone() };
+    let longer = Filter {
+        since: Some(since(now, DAYS + 6)),
+        ..only.clone()
+    };
     let day_scores = ledger.day_scores(name, from).await?;
-    let stacks: BTreeSet<&str> = day_scores.iter().map(|score| score.stack.as_str()).collect();
+    let stacks: BTreeSet<&str> = day_scores
+        .iter()
+        .map(|score| score.stack.as_str())
+        .collect();
     let mut scores = BTreeMap::new();
     for stack in stacks.into_iter().take(MAX_STACKS) {
         let found = ledger.scores(name, stack, from, RECENT_SCORES).await?;

@@ -29,7 +29,15 @@ impl From<LedgerError> for Refused {
 pub(crate) type Made = Result<Response<Bytes>, Refused>;
 
 impl Portal {
-    pub(crate) fn message(&self, visit: &Visit, status: StatusCode, title: &str, text: &str, hint: &str, link: Option<(&'static str, &'static str)>) -> Response<Bytes> {
+    pub(crate) fn message(
+        &self,
+        visit: &Visit,
+        status: StatusCode,
+        title: &str,
+        text: &str,
+        hint: &str,
+        link: Option<(&'static str, &'static str)>,
+    ) -> Response<Bytes> {
         let page = MessagePage {
             shell: self.shell(visit, Section::None),
             title: title.to_owned(),

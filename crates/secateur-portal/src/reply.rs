@@ -14,8 +14,14 @@ const GUARDS: [(HeaderName, &str); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::REFERRER_POLICY, "same-origin"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
 ];
 
 fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Bytes> {
@@ -46,7 +52,9 @@ pub(crate) fn page(status: StatusCode, page: &impl Template) -> Response<Bytes> 
 pub(crate) fn style(css: &'static str) -> Response<Bytes> {
     let mut response = reply(StatusCode::OK, "text/css; charset=utf-8", css);
     let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
-    response.headers_mut().insert(header::CACHE_CONTROL, forever);
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, forever);
     response
 }
 
@@ -59,7 +67,11 @@ pub(crate) fn see_other(path: &str) -> Response<Bytes> {
 }
 
 /// Adds a header whose value was made here.
-pub(crate) fn with(mut response: Response<Bytes>, name: HeaderName, value: &str) -> Response<Bytes> {
+pub(crate) fn with(
+    mut response: Response<Bytes>,
+    name: HeaderName,
+    value: &str,
+) -> Response<Bytes> {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().append(name, value);
     }

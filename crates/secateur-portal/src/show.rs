@@ -19,7 +19,11 @@ use crate::{link, query, reply};
 
 impl Portal {
     pub(crate) async fn show(&self, visit: &Visit, path: &str) -> Made {
-        let one = |start: &str| path.strip_prefix(start).filter(|rest| !rest.contains('/')).and_then(link::read_segment);
+        let one = |start: &str| {
+            path.strip_prefix(start)
+                .filter(|rest| !rest.contains('/'))
+                .and_then(link::read_segment)
+        };
         match path {
             "/portal" => self.start(visit).await,
             "/portal/audit" => self.audit_list(visit).await,
@@ -46,17 +50,23 @@ impl Portal {
 
     async fn audit_list(&self, visit: &Visit) -> Made {
         let query = ListQuery::read(visit.query());
-        let rows = self.ledger.rows(&query.filter(), query.after().as_ref(), PAGE_ROWS + 1).await?;
+        let rows = self
+            .ledger
+            .rows(&query.filter(), query.after().as_ref(), PAGE_ROWS + 1)
+            .await?;
         let workloads = self.known_workloads().await?;
         let mut shell = self.shell(visit, Section::Audit);
         shell.refresh = query.refresh;
-        Ok(reply::page(StatusCode::OK, &AuditListPage::of(query, rows, workloads, shell)))
+        Ok(reply::page(
+            StatusCode::OK,
+            &AuditListPage::of(query, rows, workloads, shell),
+        ))
     }
 
     async fn audit_row(&self, visit: &Visit, id: &str) -> Made {
         let found = self.ledger.row(id).await?;
         let row = found.ok_or(Refused::NotFound("There is no row with this id. It may not be written yet, or it may have been cleared away with age."))?;
-        let captured = self.ledger.captured_of(id).await?;
+        let captured = self.ledger.captured_of(id).await;
         let page = AuditRowPage::of(&row, captured, self.shell(visit, Section::Audit));
         Ok(reply::page(StatusCode::OK, &page))
     }
@@ -75,8 +85,15 @@ impl Portal {
     }
 
     async fn quality(&self, visit: &Visit, name: &str) -> Made {
-        if !self.known_workloads().await?.iter().any(|known| known == name) {
-            return Err(Refused::NotFound("There is no workload of this name, neither in the configuration nor in the ledger."));
+        if !self
+            .known_workloads()
+            .await?
+            .iter()
+            .any(|known| known == name)
+        {
+            return Err(Refused::NotFound(
+                "There is no workload of this name, neither in the configuration nor in the ledger.",
+            ));
         }
         let catalog = self.catalog.workloads();
         let info = catalog.iter().find(|info| info.name == name);
@@ -97,7 +114,12 @@ impl Portal {
     /// Configured or with rows, sorted.
     async fn known_workloads(&self) -> Result<Vec<String>, LedgerError> {
         let mut names = self.ledger.workloads().await?;
-        names.extend(self.catalog.workloads().into_iter().map(|info: WorkloadInfo| info.name));
+        names.extend(
+            self.catalog
+                .workloads()
+                .into_iter()
+                .map(|info: WorkloadInfo| info.name),
+        );
         names.sort();
         names.dedup();
         Ok(names)

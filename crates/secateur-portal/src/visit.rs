@@ -29,7 +29,9 @@ impl Visit {
     /// The path without a trailing slash.
     pub(crate) fn path(&self) -> &str {
         let path = self.uri.path();
-        path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path)
+        path.strip_suffix('/')
+            .filter(|path| !path.is_empty())
+            .unwrap_or(path)
     }
 
     pub(crate) fn query(&self) -> &str {
@@ -52,7 +54,9 @@ impl Visit {
 }
 
 fn value(pairs: &[u8], name: &str) -> Option<String> {
-    form_urlencoded::parse(pairs).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+    form_urlencoded::parse(pairs)
+        .find(|(found, _)| found == name)
+        .map(|(_, value)| value.into_owned())
 }
 
 /// The cookies of this name. A browser may send several with different paths.
@@ -72,7 +76,9 @@ pub(crate) const COOKIE_PATHS: [&str; 2] = ["/portal", "/optimize"];
 /// The lines that set a cookie.
 pub(crate) fn cookie_lines(name: &str, value: &str, seconds: i64, is_tls: bool) -> [String; 2] {
     let secure = if is_tls { "; Secure" } else { "" };
-    COOKIE_PATHS.map(|path| format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"))
+    COOKIE_PATHS.map(|path| {
+        format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    })
 }
 
 /// Names differ by port, because cookies do not: two portals on one machine keep apart.
@@ -89,7 +95,12 @@ mod tests {
     #[test]
     fn cookies_are_found_by_their_whole_name() {
         let mut headers = HeaderMap::new();
-        headers.append(header::COOKIE, "a=1; secateur-portal-1=x; secateur-portal=y".parse().unwrap());
+        headers.append(
+            header::COOKIE,
+            "a=1; secateur-portal-1=x; secateur-portal=y"
+                .parse()
+                .unwrap(),
+        );
         headers.append(header::COOKIE, "secateur-portal=z".parse().unwrap());
         let found: Vec<&str> = cookies(&headers, "secateur-portal").collect();
         assert_eq!(found, ["y", "z"]);
@@ -99,7 +110,11 @@ mod tests {
     fn a_cookie_is_hidden_from_scripts_and_other_sites() {
         for line in cookie_lines(&cookie_name(Some(1), true), "v", 60, true) {
             assert!(line.starts_with("__Secure-secateur-portal-1=v; Path=/"));
-            assert!(line.contains("HttpOnly") && line.contains("SameSite=Strict") && line.ends_with("; Secure"));
+            assert!(
+                line.contains("HttpOnly")
+                    && line.contains("SameSite=Strict")
+                    && line.ends_with("; Secure")
+            );
         }
         assert!(!cookie_lines("n", "v", 60, false)[0].contains("; Secure"));
     }

@@ -40,7 +40,9 @@ impl Attempts {
         let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let key = peer.map(network);
         let full = wrong.len() >= MAX_ADDRESSES;
-        let found = wrong.get(&key).or_else(|| if full { wrong.get(&None) } else { None });
+        let found = wrong
+            .get(&key)
+            .or_else(|| if full { wrong.get(&None) } else { None });
         let count = decayed(*found?, now);
         let over = count - (BURST - 1.0);
         (over > 0.0).then(|| (over * REFILL as f64 / 1000.0).ceil() as u64)
@@ -68,7 +70,8 @@ mod tests {
     #[test]
     fn after_a_few_wrong_tries_an_address_waits_and_others_do_not() {
         let attempts = Attempts::default();
-        let (one, other): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        let (one, other): (IpAddr, IpAddr) =
+            ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         for _ in 0..5 {
             assert_eq!(attempts.wait(Some(one), 0), None);
             attempts.failed(Some(one), 0);
@@ -85,8 +88,16 @@ mod tests {
         for last in 0..5 {
             attempts.failed(Some(format!("2001:db8::{last}").parse().unwrap()), 0);
         }
-        assert!(attempts.wait(Some("2001:db8::ffff".parse().unwrap()), 0).is_some());
-        assert!(attempts.wait(Some("2001:db8:0:1::1".parse().unwrap()), 0).is_none());
+        assert!(
+            attempts
+                .wait(Some("2001:db8::ffff".parse().unwrap()), 0)
+                .is_some()
+        );
+        assert!(
+            attempts
+                .wait(Some("2001:db8:0:1::1".parse().unwrap()), 0)
+                .is_none()
+        );
     }
 
     #[test]
@@ -96,6 +107,10 @@ mod tests {
             attempts.failed(Some(IpAddr::V4((0x0a00_0000 + low).into())), 0);
         }
         assert!(attempts.wrong.lock().unwrap().len() <= MAX_ADDRESSES + 1);
-        assert!(attempts.wait(Some("192.0.2.9".parse().unwrap()), 0).is_some());
+        assert!(
+            attempts
+                .wait(Some("192.0.2.9".parse().unwrap()), 0)
+                .is_some()
+        );
     }
 }

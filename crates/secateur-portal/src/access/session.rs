@@ -70,7 +70,12 @@ impl Sessions {
     }
 
     /// A new session.
-    pub(crate) fn begin(&self, is_member: bool, name: &str, now: Millis) -> Result<Session, PortalError> {
+    pub(crate) fn begin(
+        &self,
+        is_member: bool,
+        name: &str,
+        now: Millis,
+    ) -> Result<Session, PortalError> {
         let name: String = name
             .trim()
             .chars()
@@ -124,7 +129,10 @@ impl Sessions {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.retain(|_, ends_at| *ends_at > now);
         if ended.len() >= MAX_ENDED
-            && let Some(oldest) = ended.iter().min_by_key(|(_, at)| **at).map(|(id, _)| id.clone())
+            && let Some(oldest) = ended
+                .iter()
+                .min_by_key(|(_, at)| **at)
+                .map(|(id, _)| id.clone())
         {
             ended.remove(&oldest);
         }
@@ -162,7 +170,11 @@ mod tests {
         let session = sessions.begin(true, " Ann.<b>\u{7} ", 5).unwrap();
         assert_eq!(session.name, "Ann.<b>");
         let cookie = sessions.seal(&session);
-        assert!(cookie.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.'));
+        assert!(
+            cookie
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+        );
         assert_eq!(sessions.read(&cookie, 10), Some(session.clone()));
         assert_eq!(sessions.read(&cookie, 1005), None);
         sessions.end(&session, 10);
@@ -184,7 +196,10 @@ mod tests {
     #[test]
     fn a_form_belongs_to_its_session() {
         let sessions = sessions();
-        let (one, other) = (sessions.begin(true, "", 0).unwrap(), sessions.begin(true, "", 0).unwrap());
+        let (one, other) = (
+            sessions.begin(true, "", 0).unwrap(),
+            sessions.begin(true, "", 0).unwrap(),
+        );
         assert!(sessions.takes_form(&one, &sessions.form_key(&one)));
         assert!(!sessions.takes_form(&one, &sessions.form_key(&other)));
         assert!(!sessions.takes_form(&one, "") && !sessions.takes_form(&one, "00"));
@@ -196,9 +211,19 @@ mod tests {
         let before = Sessions::new(Some(&token), 1000).unwrap();
         let after = Sessions::new(Some(&token), 1000).unwrap();
         let cookie = before.seal(&before.begin(true, "Ann", 0).unwrap());
-        assert!(after.read(&cookie, 1).is_some_and(|session| session.is_member));
+        assert!(
+            after
+                .read(&cookie, 1)
+                .is_some_and(|session| session.is_member)
+        );
         let hashed = PortalToken::from_sha256([0; 32]);
-        let (one, other) = (Sessions::new(Some(&hashed), 9).unwrap(), Sessions::new(Some(&hashed), 9).unwrap());
-        assert_eq!(other.read(&one.seal(&one.begin(true, "", 0).unwrap()), 1), None);
+        let (one, other) = (
+            Sessions::new(Some(&hashed), 9).unwrap(),
+            Sessions::new(Some(&hashed), 9).unwrap(),
+        );
+        assert_eq!(
+            other.read(&one.seal(&one.begin(true, "", 0).unwrap()), 1),
+            None
+        );
     }
 }

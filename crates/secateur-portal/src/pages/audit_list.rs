@@ -48,13 +48,24 @@ impl ListQuery {
                 "since" => out.since = value,
                 "until" => out.until = value,
                 "after" => out.after = value,
-                "refresh" => out.refresh = value.parse().ok().filter(|seconds| (2..=3600).contains(seconds)),
+                "refresh" => {
+                    out.refresh = value
+                        .parse()
+                        .ok()
+                        .filter(|seconds| (2..=3600).contains(seconds))
+                }
                 _ => {}
             }
         }
         for (text, problem) in [
-            (&mut out.since, "“From” is no date and time; it was left out."),
-            (&mut out.until, "“Until” is no date and time; it was left out."),
+            (
+                &mut out.since,
+                "“From” is no date and time; it was left out.",
+            ),
+            (
+                &mut out.until,
+                "“Until” is no date and time; it was left out.",
+            ),
         ] {
             if !text.is_empty() && time::read(text).is_none() {
                 text.clear();
@@ -68,7 +79,13 @@ impl ListQuery {
         let some = |text: &String| (!text.is_empty()).then(|| text.clone());
         Filter {
             workload: some(&self.workload),
-            stack: some(&self.stack).map(|stack| if stack == NO_STACK { String::new() } else { stack }),
+            stack: some(&self.stack).map(|stack| {
+                if stack == NO_STACK {
+                    String::new()
+                } else {
+                    stack
+                }
+            }),
             model: some(&self.model),
             session: some(&self.session),
             only_trouble: self.trouble,
@@ -106,8 +123,17 @@ impl ListQuery {
 
     /// How many filters are set.
     fn count(&self) -> usize {
-        let texts = [&self.workload, &self.stack, &self.model, &self.session, &self.since, &self.until];
-        texts.iter().filter(|text| !text.is_empty()).count() + usize::from(self.changed) + usize::from(self.trouble)
+        let texts = [
+            &self.workload,
+            &self.stack,
+            &self.model,
+            &self.session,
+            &self.since,
+            &self.until,
+        ];
+        texts.iter().filter(|text| !text.is_empty()).count()
+            + usize::from(self.changed)
+            + usize::from(self.trouble)
     }
 }
 
@@ -128,7 +154,12 @@ pub(crate) struct AuditListPage {
 
 impl AuditListPage {
     /// `rows` may hold one more than a page shows: then there are older ones.
-    pub(crate) fn of(query: ListQuery, mut rows: Vec<Row>, mut workloads: Vec<String>, shell: Shell) -> Self {
+    pub(crate) fn of(
+        query: ListQuery,
+        mut rows: Vec<Row>,
+        mut workloads: Vec<String>,
+        shell: Shell,
+    ) -> Self {
         let page = PAGE_ROWS as usize;
         let has_older = rows.len() > page;
         rows.truncate(page);
@@ -164,14 +195,25 @@ mod tests {
 
     #[test]
     fn an_address_says_which_rows_and_says_it_again_on_the_next_page() {
-        let query = ListQuery::read("workload=a%20b&stack=none&changed=1&since=2026-11-16T05%3A00&after=12.x.y&nonsense=1");
+        let query = ListQuery::read(
+            "workload=a%20b&stack=none&changed=1&since=2026-11-16T05%3A00&after=12.x.y&nonsense=1",
+        );
         let filter = query.filter();
         assert_eq!(filter.workload.as_deref(), Some("a b"));
         assert_eq!(filter.stack.as_deref(), Some(""));
         assert!(filter.only_changed && !filter.only_trouble);
         assert_eq!(filter.since, time::read("2026-11-16T05:00"));
-        assert_eq!(query.after(), Some(After { at: 12, id: "x.y".into() }));
-        assert_eq!(ListQuery::read(query.href("12.x.y", None).split_once('?').unwrap().1), query);
+        assert_eq!(
+            query.after(),
+            Some(After {
+                at: 12,
+                id: "x.y".into()
+            })
+        );
+        assert_eq!(
+            ListQuery::read(query.href("12.x.y", None).split_once('?').unwrap().1),
+            query
+        );
         assert_eq!(query.count(), 4);
     }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use secateur_ledger::{Controls, DayScore, Holdout, Row, Score, StackEvent, StackEventKind, Totals};
+use secateur_ledger::{
+    Controls, DayScore, Holdout, Row, Score, StackEvent, StackEventKind, Totals,
+};
 
 use super::timeline::Entry;
 use super::trend;
@@ -112,34 +114,60 @@ fn scores_chart(data: &QualityData) -> Chart {
     let all = || data.scores.values().flatten();
     let first = all().map(|score| score.at).min();
     let last = all().map(|score| score.at).max();
-    let is_fine = first.zip(last).is_some_and(|(first, last)| last - first < FINE_SPAN)
-        && data.day_scores.iter().map(|day| &day.day).collect::<BTreeSet<_>>().len() <= 2;
+    let is_fine = first
+        .zip(last)
+        .is_some_and(|(first, last)| last - first < FINE_SPAN)
+        && data
+            .day_scores
+            .iter()
+            .map(|day| &day.day)
+            .collect::<BTreeSet<_>>()
+            .len()
+            <= 2;
     let (across, series): (Across, Vec<Series>) = if is_fine {
-        let series = |(stack, scores): (&String, &Vec<Score>)| Series { name: stack.clone(), points: running(scores) };
+        let series = |(stack, scores): (&String, &Vec<Score>)| Series {
+            name: stack.clone(),
+            points: running(scores),
+        };
         (Across::Moments, data.scores.iter().map(series).collect())
     } else {
         let mut by_stack: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for score in &data.day_scores {
             if let Some(day) = time::read(&score.day) {
-                by_stack.entry(&score.stack).or_default().push((day as f64, score.mean));
+                by_stack
+                    .entry(&score.stack)
+                    .or_default()
+                    .push((day as f64, score.mean));
             }
         }
         let series = |(stack, mut points): (&str, Vec<(f64, f64)>)| {
             points.sort_by(|one, other| one.0.total_cmp(&other.0));
-            Series { name: stack.to_owned(), points }
+            Series {
+                name: stack.to_owned(),
+                points,
+            }
         };
         (Across::Days, by_stack.into_iter().map(series).collect())
     };
     let breach = |event: &StackEvent| {
-        let at = if across == Across::Days { time::day_start(event.at) } else { event.at };
+        let at = if across == Across::Days {
+            time::day_start(event.at)
+        } else {
+            event.at
+        };
         let is_breach = event.kind == StackEventKind::RolledBack;
-        is_breach.then(|| Mark { x: at as f64, label: format!("{} rolled back, {}", event.stack, event.reason) })
+        is_breach.then(|| Mark {
+            x: at as f64,
+            label: format!("{} rolled back, {}", event.stack, event.reason),
+        })
     };
     Chart {
         id: "score",
         title: "Canary score by stack".into(),
         about: if is_fine {
-            format!("Mean of the last {FINE_WINDOW} scores up to each moment; 1 is an answer as good as without cuts.")
+            format!(
+                "Mean of the last {FINE_WINDOW} scores up to each moment; 1 is an answer as good as without cuts."
+            )
         } else {
             "Mean score of each day; 1 is an answer as good as without cuts.".into()
         },
@@ -164,7 +192,10 @@ fn stack_lines(data: &QualityData) -> Vec<StackLine> {
         let totals = data.stacks.iter().find(|totals| totals.group == name);
         let scores = || data.day_scores.iter().filter(|score| score.stack == name);
         let samples: u64 = scores().map(|score| score.samples).sum();
-        let mean = scores().map(|score| score.mean * score.samples as f64).sum::<f64>() / samples as f64;
+        let mean = scores()
+            .map(|score| score.mean * score.samples as f64)
+            .sum::<f64>()
+            / samples as f64;
         let (verdict, tone) = match data.floor {
             Some(floor) if samples > 0 && mean < floor => ("under the floor", "bad"),
             Some(_) if samples > 0 => ("above the floor", "good"),
@@ -176,9 +207,19 @@ fn stack_lines(data: &QualityData) -> Vec<StackLine> {
             change: totals
                 .and_then(|totals| super::row_line::change(totals.chars_before, totals.chars_after))
                 .unwrap_or_else(|| "–".into()),
-            saved: totals.map_or("–".into(), |totals| format!("{} ({} tokens)", usd(totals.saved_usd), signed(totals.tokens_saved))),
+            saved: totals.map_or("–".into(), |totals| {
+                format!(
+                    "{} ({} tokens)",
+                    usd(totals.saved_usd),
+                    signed(totals.tokens_saved)
+                )
+            }),
             is_loss: totals.is_some_and(|totals| totals.saved_usd < 0.0),
-            mean: if samples > 0 { format!("{mean:.3}") } else { "–".into() },
+            mean: if samples > 0 {
+                format!("{mean:.3}")
+            } else {
+                "–".into()
+            },
             samples: thousands(samples),
             verdict,
             tone,
@@ -198,12 +239,23 @@ fn interval(holdout: &Holdout) -> Markup {
     let (low, high, mid) = (x(holdout.low), x(holdout.high), x(holdout.saving));
     let mut out = Markup::new();
     out.tags("<svg class=\"interval\" aria-hidden=\"true\" viewBox=\"0 0 300 40\">");
-    out.tags("<line class=\"zero\" x1=\"150\" x2=\"150\" y1=\"2\" y2=\"28\"/><line class=\"span\" x1=\"");
-    out.number(low).tags("\" x2=\"").number(high).tags("\" y1=\"15\" y2=\"15\"/>");
+    out.tags(
+        "<line class=\"zero\" x1=\"150\" x2=\"150\" y1=\"2\" y2=\"28\"/><line class=\"span\" x1=\"",
+    );
+    out.number(low)
+        .tags("\" x2=\"")
+        .number(high)
+        .tags("\" y1=\"15\" y2=\"15\"/>");
     for end in [low, high] {
-        out.tags("<line class=\"span\" x1=\"").number(end).tags("\" x2=\"").number(end).tags("\" y1=\"9\" y2=\"21\"/>");
+        out.tags("<line class=\"span\" x1=\"")
+            .number(end)
+            .tags("\" x2=\"")
+            .number(end)
+            .tags("\" y1=\"9\" y2=\"21\"/>");
     }
-    out.tags("<circle class=\"mid\" r=\"4\" cy=\"15\" cx=\"").number(mid).tags("\"/>");
+    out.tags("<circle class=\"mid\" r=\"4\" cy=\"15\" cx=\"")
+        .number(mid)
+        .tags("\"/>");
     out.tags("<text class=\"tick\" text-anchor=\"middle\" x=\"150\" y=\"39\">0 %</text></svg>");
     out
 }
@@ -238,7 +290,9 @@ impl QualityPage {
             workload: data.workload.clone(),
             audit: link::audit(&[("workload", &data.workload)]),
             days: DAYS,
-            is_empty: data.recent.is_empty() && data.events.is_empty() && data.day_scores.is_empty(),
+            is_empty: data.recent.is_empty()
+                && data.events.is_empty()
+                && data.day_scores.is_empty(),
             charts: vec![
                 scores_chart(data).figure(),
                 trend::ratio(&data.days).figure(),
@@ -254,7 +308,6 @@ impl QualityPage {
             holdout_pct: (data.holdout_pct > 0.0).then(|| percent(data.holdout_pct / 100.0)),
         }
     }
-
 }
 
 #[cfg(test)]
@@ -272,7 +325,10 @@ mod tests {
             scorer: "client".into(),
             score,
         };
-        let scores: Vec<Score> = (0..60).rev().map(|at| score(at, if at < 30 { 1.0 } else { 0.0 })).collect();
+        let scores: Vec<Score> = (0..60)
+            .rev()
+            .map(|at| score(at, if at < 30 { 1.0 } else { 0.0 }))
+            .collect();
         let points = running(&scores);
         assert_eq!(points.len(), 60);
         assert!((points[29].1 - 1.0).abs() < 1e-12 && points[59].1.abs() < 1e-12);
@@ -282,7 +338,16 @@ mod tests {
     #[test]
     fn a_holdout_tells_whether_its_interval_is_clear_of_zero() {
         let told = |low, high| {
-            holdout(&Holdout { held_sessions: 3, pruned_sessions: 30, saving: (low + high) / 2.0, low, high, ..Holdout::default() }).unwrap().verdict
+            holdout(&Holdout {
+                held_sessions: 3,
+                pruned_sessions: 30,
+                saving: (low + high) / 2.0,
+                low,
+                high,
+                ..Holdout::default()
+            })
+            .unwrap()
+            .verdict
         };
         assert!(told(0.1, 0.3).contains("real"));
         assert!(told(-0.3, -0.1).contains("costs more"));

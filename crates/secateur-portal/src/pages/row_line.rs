@@ -42,7 +42,10 @@ pub(crate) fn remarks(row: &Row) -> Vec<String> {
         out.push(format!("original sent: {}", reason.replace('-', " ")));
     }
     if !row.struck_stack.is_empty() {
-        out.push(format!("provider rejected {}, original sent", row.struck_stack));
+        out.push(format!(
+            "provider rejected {}, original sent",
+            row.struck_stack
+        ));
     }
     if row.bypassed {
         out.push("bypassed by header".to_owned());

@@ -29,19 +29,29 @@ pub(crate) fn context(rows: &[Row]) -> Chart {
         .collect();
     let series = |name: &str, pick: fn(&(u64, u64)) -> u64| Series {
         name: name.to_owned(),
-        points: sized.iter().enumerate().map(|(at, sizes)| (at as f64, pick(sizes) as f64)).collect(),
+        points: sized
+            .iter()
+            .enumerate()
+            .map(|(at, sizes)| (at as f64, pick(sizes) as f64))
+            .collect(),
     };
     Chart {
         id: "context",
         title: "Context size".into(),
-        about: format!("Characters of the last {} requests, as they came and as they were sent.", sized.len()),
+        about: format!(
+            "Characters of the last {} requests, as they came and as they were sent.",
+            sized.len()
+        ),
         unit: Unit::Count,
         across: Across::Requests,
         shape: Shape::Line,
         series: if sized.is_empty() {
             Vec::new()
         } else {
-            vec![series("as it came", |sizes| sizes.0), series("as sent", |sizes| sizes.1)]
+            vec![
+                series("as it came", |sizes| sizes.0),
+                series("as sent", |sizes| sizes.1),
+            ]
         },
         floor: None,
         marks: Vec::new(),
@@ -59,7 +69,9 @@ pub(crate) fn volume(days: &[Totals]) -> Chart {
         across: Across::Days,
         shape: Shape::Bars,
         series: vec![
-            by_day(days, "as it came", |totals| Some(totals.chars_before as f64)),
+            by_day(days, "as it came", |totals| {
+                Some(totals.chars_before as f64)
+            }),
             by_day(days, "as sent", |totals| Some(totals.chars_after as f64)),
         ],
         floor: None,
@@ -98,10 +110,14 @@ fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Seri
     let mut points = Vec::new();
     for (day, sizes) in sorted {
         window.push_back((day, sizes));
-        while window.front().is_some_and(|(old, _)| day - old >= 7 * time::DAY) {
+        while window
+            .front()
+            .is_some_and(|(old, _)| day - old >= 7 * time::DAY)
+        {
             window.pop_front();
         }
-        let sum = |pick: fn(&(u64, u64)) -> u64| window.iter().map(|(_, sizes)| pick(sizes)).sum::<u64>();
+        let sum =
+            |pick: fn(&(u64, u64)) -> u64| window.iter().map(|(_, sizes)| pick(sizes)).sum::<u64>();
         let (before, after) = (sum(|sizes| sizes.0), sum(|sizes| sizes.1));
         if before > 0 {
             points.push((day as f64, after as f64 / before as f64));
@@ -116,8 +132,12 @@ fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Seri
 /// Compress ratio over the seven days up to each day: what is left of 100 %.
 pub(crate) fn ratio(days: &[Totals]) -> Chart {
     let series = [
-        rolling(days, "compress (m3)", |totals| (totals.compress_chars_before, totals.compress_chars_after)),
-        rolling(days, "all cuts", |totals| (totals.chars_before, totals.chars_after)),
+        rolling(days, "compress (m3)", |totals| {
+            (totals.compress_chars_before, totals.compress_chars_after)
+        }),
+        rolling(days, "all cuts", |totals| {
+            (totals.chars_before, totals.chars_after)
+        }),
     ];
     Chart {
         id: "ratio",
@@ -158,13 +178,24 @@ mod tests {
         assert_eq!(values.len(), 3);
         assert!((values[0] - 0.5).abs() < 1e-12);
         assert!((values[1] - 320.0 / 400.0).abs() < 1e-12);
-        assert!((values[2] - 0.9).abs() < 1e-12, "the first day is out of reach: {values:?}");
-        assert_eq!(chart.series.len(), 1, "a series without points is not in the legend");
+        assert!(
+            (values[2] - 0.9).abs() < 1e-12,
+            "the first day is out of reach: {values:?}"
+        );
+        assert_eq!(
+            chart.series.len(),
+            1,
+            "a series without points is not in the legend"
+        );
     }
 
     #[test]
     fn the_context_runs_from_old_to_new() {
-        let row = |before| Row { chars_before: Some(before), chars_after: Some(1), ..Row::default() };
+        let row = |before| Row {
+            chars_before: Some(before),
+            chars_after: Some(1),
+            ..Row::default()
+        };
         let chart = context(&[row(30), Row::default(), row(20), row(10)]);
         let came: Vec<f64> = chart.series[0].points.iter().map(|(_, y)| *y).collect();
         assert_eq!(came, [10.0, 20.0, 30.0]);

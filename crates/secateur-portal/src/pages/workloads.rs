@@ -28,10 +28,10 @@ pub(crate) struct MechanicLine {
 }
 
 pub(crate) struct OffStack {
-    chips: Vec<Chip>,
-    stack: String,
-    since: Moment,
-    reason: String,
+    pub(crate) chips: Vec<Chip>,
+    pub(crate) stack: String,
+    pub(crate) since: Moment,
+    pub(crate) reason: String,
 }
 
 pub(crate) struct WorkloadCard {
@@ -55,7 +55,11 @@ pub(crate) struct WorkloadsPage {
 }
 
 /// Whether a retired stack of one mechanic keeps it off.
-fn retired_alone<'c>(controls: &'c Controls, workload: &str, mechanic: Mechanic) -> Option<&'c Retired> {
+fn retired_alone<'c>(
+    controls: &'c Controls,
+    workload: &str,
+    mechanic: Mechanic,
+) -> Option<&'c Retired> {
     controls
         .retired
         .iter()
@@ -63,7 +67,8 @@ fn retired_alone<'c>(controls: &'c Controls, workload: &str, mechanic: Mechanic)
 }
 
 fn line(controls: &Controls, workload: &str, info: &MechanicInfo) -> MechanicLine {
-    let of = |switch: &&Switch| switch.workload == workload && switch.mechanic == info.mechanic.name();
+    let of =
+        |switch: &&Switch| switch.workload == workload && switch.mechanic == info.mechanic.name();
     let switch = controls.switches.iter().find(of);
     let retired = retired_alone(controls, workload, info.mechanic);
     let is_wanted = switch.map_or(info.is_on, |switch| switch.is_on);
@@ -102,7 +107,12 @@ pub(crate) fn off_stacks(controls: &Controls, workload: &str) -> Vec<OffStack> {
 
 impl WorkloadsPage {
     /// `seen`: workloads that have rows; those that are no longer configured are shown without switches.
-    pub(crate) fn of(catalog: &[WorkloadInfo], seen: &[String], controls: &Controls, shell: Shell) -> Self {
+    pub(crate) fn of(
+        catalog: &[WorkloadInfo],
+        seen: &[String],
+        controls: &Controls,
+        shell: Shell,
+    ) -> Self {
         let card = |info: &WorkloadInfo, is_configured: bool| WorkloadCard {
             name: info.name.clone(),
             anchor: format!("w-{}", link::segment(&info.name)),
@@ -112,7 +122,11 @@ impl WorkloadsPage {
             floor: info.floor.map(|floor| format!("{floor:.2}")),
             holdout: (info.holdout_pct > 0.0).then(|| percent(info.holdout_pct / 100.0)),
             captures: info.captures,
-            mechanics: info.mechanics.iter().map(|mechanic| line(controls, &info.name, mechanic)).collect(),
+            mechanics: info
+                .mechanics
+                .iter()
+                .map(|mechanic| line(controls, &info.name, mechanic))
+                .collect(),
             off: off_stacks(controls, &info.name),
         };
         let mut cards: Vec<WorkloadCard> = catalog.iter().map(|info| card(info, true)).collect();

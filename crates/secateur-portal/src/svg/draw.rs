@@ -27,10 +27,12 @@ struct Paper<'c> {
 }
 
 fn finite(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.filter(|value| value.is_finite()).fold(None, |range, value| {
-        let (low, high) = range.unwrap_or((value, value));
-        Some((low.min(value), high.max(value)))
-    })
+    values
+        .filter(|value| value.is_finite())
+        .fold(None, |range, value| {
+            let (low, high) = range.unwrap_or((value, value));
+            Some((low.min(value), high.max(value)))
+        })
 }
 
 impl<'c> Paper<'c> {
@@ -47,7 +49,11 @@ impl<'c> Paper<'c> {
         };
         let (y_range, levels) = ticks(range, 4.0);
         // Bars need half a bar of room at both ends.
-        let inset = if chart.shape == Shape::Bars { 14.0 } else { 4.0 };
+        let inset = if chart.shape == Shape::Bars {
+            14.0
+        } else {
+            4.0
+        };
         Self {
             chart,
             across: Scale::new(x_range, (LEFT + inset, RIGHT - inset)),
@@ -60,9 +66,17 @@ impl<'c> Paper<'c> {
     fn axes(&self, out: &mut Markup) {
         for &level in &self.levels {
             let y = self.up.at(level);
-            out.tags("<line class=\"grid\" x1=\"").number(LEFT).tags("\" x2=\"").number(RIGHT);
-            out.tags("\" y1=\"").number(y).tags("\" y2=\"").number(y).tags("\"/>");
-            out.tags("<text class=\"tick\" text-anchor=\"end\" x=\"").number(LEFT - 5.0);
+            out.tags("<line class=\"grid\" x1=\"")
+                .number(LEFT)
+                .tags("\" x2=\"")
+                .number(RIGHT);
+            out.tags("\" y1=\"")
+                .number(y)
+                .tags("\" y2=\"")
+                .number(y)
+                .tags("\"/>");
+            out.tags("<text class=\"tick\" text-anchor=\"end\" x=\"")
+                .number(LEFT - 5.0);
             out.tags("\" y=\"").number(y + 4.0).tags("\">");
             out.text(self.chart.unit.brief(level)).tags("</text>");
         }
@@ -86,7 +100,11 @@ impl<'c> Paper<'c> {
             };
             out.tags("<text class=\"tick\" text-anchor=\"").text(anchor);
             out.tags("\" x=\"").number(self.across.at(self.on_grid(*x)));
-            out.tags("\" y=\"").number(BOTTOM + 17.0).tags("\">").text(&label).tags("</text>");
+            out.tags("\" y=\"")
+                .number(BOTTOM + 17.0)
+                .tags("\">")
+                .text(&label)
+                .tags("</text>");
             last = label;
         }
     }
@@ -104,9 +122,14 @@ impl<'c> Paper<'c> {
     fn line(&self, at: usize, series: &Series, out: &mut Markup) {
         let points = || series.points.iter().filter(|(_, y)| y.is_finite());
         if points().nth(1).is_some() {
-            out.tags("<polyline class=\"line ").text(look(at)).tags("\" points=\"");
+            out.tags("<polyline class=\"line ")
+                .text(look(at))
+                .tags("\" points=\"");
             for (x, y) in points() {
-                out.number(self.across.at(*x)).tags(",").number(self.up.at(*y)).tags(" ");
+                out.number(self.across.at(*x))
+                    .tags(",")
+                    .number(self.up.at(*y))
+                    .tags(" ");
             }
             out.tags("\"/>");
         }
@@ -115,8 +138,13 @@ impl<'c> Paper<'c> {
         let from = if count <= 60 { 0 } else { count - 1 };
         for (x, y) in points().skip(from) {
             let (left, top) = (self.across.at(*x), self.up.at(*y));
-            out.tags("<g class=\"dot ").text(look(at)).tags("\"><title>");
-            out.text(&series.name).tags(", ").text(self.chart.across.spelled(*x)).tags(": ");
+            out.tags("<g class=\"dot ")
+                .text(look(at))
+                .tags("\"><title>");
+            out.text(&series.name)
+                .tags(", ")
+                .text(self.chart.across.spelled(*x))
+                .tags(": ");
             out.text(self.chart.unit.spelled(*y)).tags("</title>");
             marker(at, left, top, out);
             out.tags("</g>");
@@ -138,15 +166,34 @@ impl<'c> Paper<'c> {
                 let left = self.across.at(*x) + (at as f64 - count / 2.0) * width;
                 let top = self.up.at(*y);
                 let height = (top - zero).abs();
-                out.tags("<rect class=\"bar ").text(look(at)).tags("\" x=\"").number(left);
-                out.tags("\" y=\"").number(top.min(zero)).tags("\" width=\"").number(width);
-                out.tags("\" height=\"").number(height).tags("\"><title>").text(&series.name);
-                out.tags(", ").text(self.chart.across.spelled(*x)).tags(": ");
-                out.text(self.chart.unit.spelled(*y)).tags("</title></rect>");
+                out.tags("<rect class=\"bar ")
+                    .text(look(at))
+                    .tags("\" x=\"")
+                    .number(left);
+                out.tags("\" y=\"")
+                    .number(top.min(zero))
+                    .tags("\" width=\"")
+                    .number(width);
+                out.tags("\" height=\"")
+                    .number(height)
+                    .tags("\"><title>")
+                    .text(&series.name);
+                out.tags(", ")
+                    .text(self.chart.across.spelled(*x))
+                    .tags(": ");
+                out.text(self.chart.unit.spelled(*y))
+                    .tags("</title></rect>");
             }
         }
-        out.tags("<line class=\"zero\" x1=\"").number(LEFT).tags("\" x2=\"").number(RIGHT);
-        out.tags("\" y1=\"").number(zero).tags("\" y2=\"").number(zero).tags("\"/>");
+        out.tags("<line class=\"zero\" x1=\"")
+            .number(LEFT)
+            .tags("\" x2=\"")
+            .number(RIGHT);
+        out.tags("\" y1=\"")
+            .number(zero)
+            .tags("\" y2=\"")
+            .number(zero)
+            .tags("\"/>");
     }
 
     fn floor(&self, out: &mut Markup) {
@@ -154,19 +201,40 @@ impl<'c> Paper<'c> {
             return;
         };
         let y = self.up.at(*level);
-        out.tags("<line class=\"floor\" x1=\"").number(LEFT).tags("\" x2=\"").number(RIGHT);
-        out.tags("\" y1=\"").number(y).tags("\" y2=\"").number(y).tags("\"/>");
-        out.tags("<text class=\"floor-name\" x=\"").number(LEFT + 4.0).tags("\" y=\"");
+        out.tags("<line class=\"floor\" x1=\"")
+            .number(LEFT)
+            .tags("\" x2=\"")
+            .number(RIGHT);
+        out.tags("\" y1=\"")
+            .number(y)
+            .tags("\" y2=\"")
+            .number(y)
+            .tags("\"/>");
+        out.tags("<text class=\"floor-name\" x=\"")
+            .number(LEFT + 4.0)
+            .tags("\" y=\"");
         out.number(y + 13.0).tags("\">").text(label).tags("</text>");
     }
 
     fn marks(&self, out: &mut Markup) {
         for mark in &self.chart.marks {
             let x = self.across.at(mark.x);
-            out.tags("<g class=\"mark\"><title>").text(self.chart.across.spelled(mark.x));
-            out.tags(": ").text(&mark.label).tags("</title><line x1=\"").number(x);
-            out.tags("\" x2=\"").number(x).tags("\" y1=\"").number(TOP).tags("\" y2=\"");
-            out.number(BOTTOM).tags("\"/><path d=\"M").number(x - 5.0).tags(" ").number(TOP - 9.0);
+            out.tags("<g class=\"mark\"><title>")
+                .text(self.chart.across.spelled(mark.x));
+            out.tags(": ")
+                .text(&mark.label)
+                .tags("</title><line x1=\"")
+                .number(x);
+            out.tags("\" x2=\"")
+                .number(x)
+                .tags("\" y1=\"")
+                .number(TOP)
+                .tags("\" y2=\"");
+            out.number(BOTTOM)
+                .tags("\"/><path d=\"M")
+                .number(x - 5.0)
+                .tags(" ")
+                .number(TOP - 9.0);
             out.tags("h10l-5 9z\"/></g>");
         }
     }
@@ -176,13 +244,25 @@ impl<'c> Paper<'c> {
 fn marker(at: usize, x: f64, y: f64, out: &mut Markup) {
     match at % 3 {
         0 => {
-            out.tags("<circle r=\"3\" cx=\"").number(x).tags("\" cy=\"").number(y).tags("\"/>");
+            out.tags("<circle r=\"3\" cx=\"")
+                .number(x)
+                .tags("\" cy=\"")
+                .number(y)
+                .tags("\"/>");
         }
         1 => {
-            out.tags("<path d=\"M").number(x - 3.0).tags(" ").number(y - 3.0).tags("h6v6h-6z\"/>");
+            out.tags("<path d=\"M")
+                .number(x - 3.0)
+                .tags(" ")
+                .number(y - 3.0)
+                .tags("h6v6h-6z\"/>");
         }
         _ => {
-            out.tags("<path d=\"M").number(x).tags(" ").number(y - 4.0).tags("l4 7h-8z\"/>");
+            out.tags("<path d=\"M")
+                .number(x)
+                .tags(" ")
+                .number(y - 4.0)
+                .tags("l4 7h-8z\"/>");
         }
     }
 }
@@ -190,13 +270,29 @@ fn marker(at: usize, x: f64, y: f64, out: &mut Markup) {
 pub(super) fn picture(chart: &Chart) -> Markup {
     let paper = Paper::of(chart);
     let mut out = Markup::new();
-    out.tags("<svg role=\"img\" viewBox=\"0 0 ").number(WIDTH).tags(" ").number(HEIGHT);
-    out.tags("\" aria-labelledby=\"").text(chart.id).tags("-title ").text(chart.id);
-    out.tags("-desc\"><title id=\"").text(chart.id).tags("-title\">").text(&chart.title);
-    out.tags("</title><desc id=\"").text(chart.id).tags("-desc\">").text(&chart.about);
+    out.tags("<svg role=\"img\" viewBox=\"0 0 ")
+        .number(WIDTH)
+        .tags(" ")
+        .number(HEIGHT);
+    out.tags("\" aria-labelledby=\"")
+        .text(chart.id)
+        .tags("-title ")
+        .text(chart.id);
+    out.tags("-desc\"><title id=\"")
+        .text(chart.id)
+        .tags("-title\">")
+        .text(&chart.title);
+    out.tags("</title><desc id=\"")
+        .text(chart.id)
+        .tags("-desc\">")
+        .text(&chart.about);
     out.tags(" Newest: ").text(chart.newest()).tags(".");
     for mark in &chart.marks {
-        out.tags(" ").text(chart.across.spelled(mark.x)).tags(": ").text(&mark.label).tags(".");
+        out.tags(" ")
+            .text(chart.across.spelled(mark.x))
+            .tags(": ")
+            .text(&mark.label)
+            .tags(".");
     }
     out.tags("</desc>");
     paper.axes(&mut out);
@@ -220,9 +316,13 @@ pub(super) fn legend(chart: &Chart) -> Markup {
     for (at, series) in chart.series.iter().enumerate() {
         out.tags("<li><svg aria-hidden=\"true\" viewBox=\"0 0 26 12\">");
         if chart.shape == Shape::Bars {
-            out.tags("<rect class=\"bar ").text(look(at)).tags("\" x=\"7\" y=\"1\" width=\"12\" height=\"10\"/>");
+            out.tags("<rect class=\"bar ")
+                .text(look(at))
+                .tags("\" x=\"7\" y=\"1\" width=\"12\" height=\"10\"/>");
         } else {
-            out.tags("<polyline class=\"line ").text(look(at)).tags("\" points=\"1,6 25,6\"/>");
+            out.tags("<polyline class=\"line ")
+                .text(look(at))
+                .tags("\" points=\"1,6 25,6\"/>");
             out.tags("<g class=\"dot ").text(look(at)).tags("\">");
             marker(at, 13.0, 6.0, &mut out);
             out.tags("</g>");

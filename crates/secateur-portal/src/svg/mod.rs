@@ -31,7 +31,11 @@ impl Unit {
             Self::Count => numbers::compact(value),
             Self::Usd if value.abs() >= 1000.0 => {
                 let size = numbers::compact(value.abs());
-                if value < 0.0 { format!("\u{2212}${size}") } else { format!("${size}") }
+                if value < 0.0 {
+                    format!("\u{2212}${size}")
+                } else {
+                    format!("${size}")
+                }
             }
             Self::Usd => {
                 let mut text = numbers::usd(value);
@@ -160,10 +164,17 @@ impl Chart {
     /// The chart with its heading, legend and table.
     pub(crate) fn figure(&self) -> Markup {
         let mut out = Markup::new();
-        out.tags("<figure class=\"chart\" id=\"").text(self.id).tags("\"><figcaption><h3>");
-        out.text(&self.title).tags("</h3><p>").text(&self.about).tags("</p></figcaption>");
+        out.tags("<figure class=\"chart\" id=\"")
+            .text(self.id)
+            .tags("\"><figcaption><h3>");
+        out.text(&self.title)
+            .tags("</h3><p>")
+            .text(&self.about)
+            .tags("</p></figcaption>");
         if !self.has_points() {
-            out.tags("<p class=\"empty\">").text(self.empty).tags("</p></figure>");
+            out.tags("<p class=\"empty\">")
+                .text(self.empty)
+                .tags("</p></figure>");
             return out;
         }
         out.join(&draw::picture(self));
@@ -184,13 +195,18 @@ impl Chart {
         let mut out = Markup::new();
         out.tags("<details class=\"figures\"><summary>Figures as a table</summary>");
         out.tags("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Figures: ");
-        out.text(&self.title).tags("\"><table><thead><tr><th scope=\"col\">").text(self.across.name());
+        out.text(&self.title)
+            .tags("\"><table><thead><tr><th scope=\"col\">")
+            .text(self.across.name());
         for series in &self.series {
-            out.tags("</th><th scope=\"col\" class=\"n\">").text(&series.name);
+            out.tags("</th><th scope=\"col\" class=\"n\">")
+                .text(&series.name);
         }
         out.tags("</th></tr></thead><tbody>");
         for x in places.iter().rev().take(listed) {
-            out.tags("<tr><th scope=\"row\">").text(self.across.spelled(*x)).tags("</th>");
+            out.tags("<tr><th scope=\"row\">")
+                .text(self.across.spelled(*x))
+                .tags("</th>");
             for series in &self.series {
                 let found = series.points.binary_search_by(|(at, _)| at.total_cmp(x));
                 let value = found.ok().and_then(|at| series.points.get(at));
@@ -201,12 +217,16 @@ impl Chart {
         }
         out.tags("</tbody></table>");
         if listed < places.len() {
-            out.tags("<p>").text(format!("The newest {listed} of {}.", places.len())).tags("</p>");
+            out.tags("<p>")
+                .text(format!("The newest {listed} of {}.", places.len()))
+                .tags("</p>");
         }
         if !self.marks.is_empty() {
             out.tags("<ul>");
             for mark in &self.marks {
-                out.tags("<li>").text(self.across.spelled(mark.x)).tags(": ");
+                out.tags("<li>")
+                    .text(self.across.spelled(mark.x))
+                    .tags(": ");
                 out.text(&mark.label).tags("</li>");
             }
             out.tags("</ul>");
@@ -231,12 +251,20 @@ mod tests {
             series: vec![
                 Series {
                     name: "m7\"><script>".into(),
-                    points: (0..5).map(|day| (day as f64 * DAY as f64, 0.9 + day as f64 / 50.0)).collect(),
+                    points: (0..5)
+                        .map(|day| (day as f64 * DAY as f64, 0.9 + day as f64 / 50.0))
+                        .collect(),
                 },
-                Series { name: "m3".into(), points: vec![(0.0, 0.99)] },
+                Series {
+                    name: "m3".into(),
+                    points: vec![(0.0, 0.99)],
+                },
             ],
             floor: Some((0.95, "floor 0.95".into())),
-            marks: vec![Mark { x: DAY as f64, label: "m7 rolled back <i>".into() }],
+            marks: vec![Mark {
+                x: DAY as f64,
+                label: "m7 rolled back <i>".into(),
+            }],
             empty: "No scores yet.",
         }
     }
@@ -245,7 +273,10 @@ mod tests {
     fn a_chart_tells_its_name_its_numbers_and_its_breaches_in_words() {
         let html = chart().figure().to_string();
         assert!(html.contains("role=\"img\""), "{html}");
-        assert!(html.contains("<title id=\"score-title\">Score &lt;b&gt;</title>"), "{html}");
+        assert!(
+            html.contains("<title id=\"score-title\">Score &lt;b&gt;</title>"),
+            "{html}"
+        );
         assert!(html.contains("<desc id=\"score-desc\">"), "{html}");
         assert!(html.contains("m7 rolled back &lt;i&gt;"), "{html}");
         assert!(html.contains("floor 0.95"), "{html}");
@@ -259,14 +290,20 @@ mod tests {
         let mut chart = chart();
         chart.series.clear();
         let html = chart.figure().to_string();
-        assert!(html.contains("No scores yet.") && !html.contains("<svg"), "{html}");
+        assert!(
+            html.contains("No scores yet.") && !html.contains("<svg"),
+            "{html}"
+        );
     }
 
     #[test]
     fn a_single_point_and_values_that_are_no_numbers_are_drawn_within_the_paper() {
         let mut chart = chart();
         chart.shape = Shape::Bars;
-        chart.series = vec![Series { name: "a".into(), points: vec![(f64::from(3), f64::NAN), (4.0, -2.0)] }];
+        chart.series = vec![Series {
+            name: "a".into(),
+            points: vec![(f64::from(3), f64::NAN), (4.0, -2.0)],
+        }];
         let html = chart.figure().to_string();
         assert!(!html.contains("NaN\"") && html.contains("<svg"), "{html}");
     }

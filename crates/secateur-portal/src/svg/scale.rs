@@ -12,8 +12,17 @@ pub(super) struct Scale {
 impl Scale {
     /// `from..to` onto `start..end`. A range without width is given some.
     pub(super) fn new((from, to): (f64, f64), (start, end): (f64, f64)) -> Self {
-        let (from, to) = if to > from { (from, to) } else { (from - 0.5, from + 0.5) };
-        Self { from, to, start, end }
+        let (from, to) = if to > from {
+            (from, to)
+        } else {
+            (from - 0.5, from + 0.5)
+        };
+        Self {
+            from,
+            to,
+            start,
+            end,
+        }
     }
 
     /// Where a value is; values outside stay at the edge.
@@ -37,13 +46,19 @@ pub(super) fn step(span: f64, most: f64) -> f64 {
 
 /// Widens a range to whole steps, and lists the ticks in it.
 pub(super) fn ticks((low, high): (f64, f64), most: f64) -> ((f64, f64), Vec<f64>) {
-    let (low, high) = if high > low { (low, high) } else { (low, low + 1.0) };
+    let (low, high) = if high > low {
+        (low, high)
+    } else {
+        (low, low + 1.0)
+    };
     let step = step(high - low, most);
     let first = (low / step + 1e-9).floor();
     let last = (high / step - 1e-9).ceil();
     // At most a dozen ticks, whatever the rounding did.
     let count = (last - first).clamp(1.0, 12.0) as u32;
-    let values = (0..=count).map(|at| (first + f64::from(at)) * step).collect();
+    let values = (0..=count)
+        .map(|at| (first + f64::from(at)) * step)
+        .collect();
     ((first * step, last * step), values)
 }
 
