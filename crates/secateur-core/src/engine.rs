@@ -10,6 +10,7 @@ use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models;
 use crate::policy::{Cadence, Policy};
+use crate::recall::{self, Recall};
 use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
@@ -134,15 +135,26 @@ pub fn apply<'a>(
     let view = dialect::read(body, dialect, &request.limits)?;
     let Decision { claim, planned } = decide(&view, request, policy);
     let Planned { mut plan, account } = planned;
+    let recall = match claim.winner {
+        Some(Mechanic::M7) => policy.recall,
+        _ => Recall::Off,
+    };
+    let mut ids = recall::mark(&view, &mut plan, recall);
     let mut lowered = lower(&view, &plan.edits);
     if !lowered.refused.is_empty() {
         refuse(&mut plan, &lowered.refused);
+        for &(at, _) in lowered.refused.iter().rev() {
+            ids.remove(at);
+        }
         lowered = lower(&view, &plan.edits);
     }
     let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
     lowered.splices.extend(escape.and_then(Escape::splice));
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
+    for (cut, id) in report.cuts.iter_mut().zip(ids) {
+        cut.recall = id;
+    }
     report.account = account;
     report.beta = escape.map(|_| thinking_escape::BETA);
     report.mechanics = skips(&view, &claim);

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
 use crate::mechanic::{Claim, MechanicSkip};
+use crate::recall::RecallId;
 use crate::rounds::Account;
 use crate::splice::SpliceError;
 use crate::verify::VerifyError;
@@ -148,6 +149,8 @@ pub struct Cut {
     pub chars_before: usize,
     /// Characters of text afterwards.
     pub chars_after: usize,
+    /// Stands for the text that was there, where the policy gives out ids.
+    pub recall: Option<RecallId>,
 }
 
 /// One skip as it is shown to people.
@@ -190,6 +193,7 @@ impl Cut {
             why: edit.why,
             chars_before: edit.chars_before,
             chars_after: edit.chars_after,
+            recall: None,
         }
     }
 }
@@ -212,25 +216,12 @@ impl Report {
             messages: view.items().len(),
         };
         Self {
-            verdict: Verdict::Unchanged,
             dialect: Some(view.dialect()),
             model: view.model().map(std::borrow::Cow::into_owned),
-            stack: Vec::new(),
-            first_edit_at: None,
-            before: size,
-            after: size,
-            turns_removed: 0,
-            rag_kept: 0,
-            rag_dropped: 0,
-            account: None,
-            beta: None,
-            compress: None,
-            claim: None,
-            mechanics: Vec::new(),
-            ignored_keys: Vec::new(),
             cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
+            ..Self::blank(Verdict::Unchanged, size)
         }
     }
 
@@ -239,8 +230,13 @@ impl Report {
             bytes: body.len(),
             ..Size::default()
         };
+        Self::blank(Verdict::FailedOpen(error.to_string()), size)
+    }
+
+    /// Of a body of which nothing else is known.
+    fn blank(verdict: Verdict, size: Size) -> Self {
         Self {
-            verdict: Verdict::FailedOpen(error.to_string()),
+            verdict,
             dialect: None,
             model: None,
             stack: Vec::new(),

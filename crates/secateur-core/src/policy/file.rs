@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 use super::nearest::nearest;
 use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
+use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{self, LooseWhitespace, Options};
 use crate::thinking_escape::ThinkingBinding;
@@ -28,6 +29,7 @@ struct Head {
     preset: Option<String>,
     cadence: Cadence,
     thinking_binding: ThinkingBinding,
+    recall: Recall,
     context_tokens: usize,
     models: BTreeMap<String, ModelOverride>,
     m7: M7,
@@ -35,10 +37,11 @@ struct Head {
     rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 8] = [
+const TOP_KEYS: [&str; 9] = [
     "preset",
     "cadence",
     "thinking_binding",
+    "recall",
     "context_tokens",
     "models",
     "m7",
@@ -232,6 +235,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     Ok(Policy {
         cadence: file.cadence,
         thinking_binding: file.thinking_binding,
+        recall: file.recall,
         context_tokens: file.context_tokens,
         models: file.models,
         m7: file.m7,

@@ -13,6 +13,7 @@ pub use template::{template, template_of};
 use std::collections::BTreeMap;
 
 use crate::models;
+use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{LooseWhitespace, Options, Strategy, options};
 use crate::thinking_escape::ThinkingBinding;
@@ -57,6 +58,8 @@ pub struct Policy {
     pub cadence: Cadence,
     /// What to do where a cut makes thinking invalid that an open tool exchange needs.
     pub thinking_binding: ThinkingBinding,
+    /// Where ids are given out by which cut text can be asked for.
+    pub recall: Recall,
     /// The window of models that neither the policy nor the built-in table knows, in tokens; 0 is
     /// 200,000.
     pub context_tokens: usize,

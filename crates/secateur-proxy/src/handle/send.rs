@@ -32,6 +32,10 @@ pub(super) async fn send_prepared(
         if is_decoded {
             request.headers_mut().remove(header::CONTENT_ENCODING);
         }
+        let report = arrival.exchange.event().report.as_ref();
+        if let Some(beta) = report.and_then(|report| report.beta) {
+            headers::add_beta(request.headers_mut(), beta);
+        }
         let response = send(shared, arrival, request).await?;
         if !arrival.workload.retry_original
             || !blames_the_request(response.status(), arrival.exchange.event())
