@@ -247,13 +247,20 @@ fn serve_connection(
 ) {
     // Events must not wait for each other.
     let _ = stream.set_nodelay(true);
+    let peer = stream.peer_addr().ok();
     let watcher = graceful.watcher();
     let head_timeout = shared.config.load().timeouts.request_idle;
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
         let _slot = slot;
         let open = OpenConnection::new(Arc::clone(&shared));
-        let service = service_fn(move |request| respond(Arc::clone(&shared), request));
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            // Pages tell by it who tries their token too often.
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
+            respond(Arc::clone(&shared), request)
+        });
         let mut server = auto::Builder::new(TokioExecutor::new());
         server
             .http1()

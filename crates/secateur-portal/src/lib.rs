@@ -1,0 +1,32 @@
+//! The portal: pages over the audit ledger, rendered on the server.
+//!
+//! ```text
+//! request ─► name known? ─► session ─► (form: own origin, form key) ─► page ─► ledger ─► template
+//! ```
+//!
+//! **Invariants:** no page has a script, and its policy forbids any. Every value is escaped by the
+//! template engine; markup of our own is a [`markup::Markup`]. Nothing is shown without a token
+//! unless the proxy listens on loopback. Nothing is changed without a form's key.
+
+mod access;
+mod catalog;
+mod change;
+mod chip;
+mod link;
+mod markup;
+mod numbers;
+mod pages;
+mod plan;
+mod portal;
+mod query;
+mod refuse;
+mod reply;
+mod shell;
+mod show;
+mod svg;
+mod time;
+mod visit;
+
+pub use access::PortalToken;
+pub use catalog::{Catalog, MechanicInfo, WorkloadInfo};
+pub use portal::{Portal, PortalError, PortalOptions};

@@ -1,0 +1,11 @@
+//! One file per page: what it shows, made from what the ledger told.
+
+pub(crate) mod audit_list;
+pub(crate) mod audit_row;
+pub(crate) mod message;
+pub(crate) mod quality;
+pub(crate) mod row_line;
+pub(crate) mod start;
+pub(crate) mod timeline;
+pub(crate) mod trend;
+pub(crate) mod workloads;

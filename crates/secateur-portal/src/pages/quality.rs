@@ -1,0 +1,357 @@
+//! The quality of a workload: what was saved, what it cost, and whether the answers stayed good.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use askama::Template;
+use secateur_ledger::{
+    Controls, DayScore, Holdout, Row, Score, StackEvent, StackEventKind, Totals,
+};
+
+use super::timeline::Entry;
+use super::trend;
+use super::workloads::{OffStack, off_stacks};
+use crate::chip::Chip;
+use crate::link;
+use crate::markup::Markup;
+use crate::numbers::{percent, signed, thousands, usd};
+use crate::shell::Shell;
+use crate::svg::{Across, Chart, Mark, Series, Shape, Unit};
+use crate::time::{self, DAY};
+
+/// What the ledger told about the last weeks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QualityData {
+    pub(crate) workload: String,
+    pub(crate) floor: Option<f64>,
+    pub(crate) holdout_pct: f64,
+    pub(crate) days: Vec<Totals>,
+    pub(crate) stacks: Vec<Totals>,
+    pub(crate) day_scores: Vec<DayScore>,
+    /// The newest scores by stack, newest first.
+    pub(crate) scores: BTreeMap<String, Vec<Score>>,
+    pub(crate) events: Vec<StackEvent>,
+    pub(crate) holdout: Holdout,
+    pub(crate) recent: Vec<Row>,
+}
+
+struct StackLine {
+    chips: Vec<Chip>,
+    requests: String,
+    change: String,
+    saved: String,
+    is_loss: bool,
+    mean: String,
+    samples: String,
+    /// In words: whether the mean is under the floor.
+    verdict: &'static str,
+    tone: &'static str,
+}
+
+struct HoldoutView {
+    held: String,
+    pruned: String,
+    held_sessions: String,
+    pruned_sessions: String,
+    saving: String,
+    low: String,
+    high: String,
+    /// What the interval says.
+    verdict: &'static str,
+    picture: Markup,
+}
+
+#[derive(Template)]
+#[template(path = "quality.html")]
+pub(crate) struct QualityPage {
+    shell: Shell,
+    workload: String,
+    audit: String,
+    days: u32,
+    is_empty: bool,
+    charts: Vec<Markup>,
+    stacks: Vec<StackLine>,
+    off: Vec<OffStack>,
+    events: Vec<Entry>,
+    floor: Option<String>,
+    holdout: Option<HoldoutView>,
+    holdout_pct: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "quality_list.html")]
+pub(crate) struct QualityListPage {
+    pub(crate) shell: Shell,
+    /// Name and address.
+    pub(crate) workloads: Vec<(String, String)>,
+}
+
+/// How far back the page looks.
+pub(crate) const DAYS: u32 = 30;
+
+/// Single scores are drawn when they reach back less than this; days else.
+const FINE_SPAN: i64 = 2 * DAY;
+/// A point of the fine drawing is the mean of the scores up to it, of at most so many.
+const FINE_WINDOW: usize = 30;
+
+/// The mean of the last scores at each score, oldest first.
+fn running(scores: &[Score]) -> Vec<(f64, f64)> {
+    let mut sorted: Vec<(i64, f64)> = scores.iter().map(|score| (score.at, score.score)).collect();
+    sorted.sort_by_key(|(at, _)| *at);
+    let mean = |end: usize| {
+        let window = sorted.get(end.saturating_sub(FINE_WINDOW - 1)..=end)?;
+        let sum: f64 = window.iter().map(|(_, score)| score).sum();
+        Some((sorted.get(end)?.0 as f64, sum / window.len() as f64))
+    };
+    let mut points: Vec<(f64, f64)> = (0..sorted.len()).filter_map(mean).collect();
+    // Of scores of one moment the last holds.
+    points.reverse();
+    points.dedup_by(|later, kept| later.0 == kept.0);
+    points.reverse();
+    points
+}
+
+fn scores_chart(data: &QualityData) -> Chart {
+    let all = || data.scores.values().flatten();
+    let first = all().map(|score| score.at).min();
+    let last = all().map(|score| score.at).max();
+    let is_fine = first
+        .zip(last)
+        .is_some_and(|(first, last)| last - first < FINE_SPAN)
+        && data
+            .day_scores
+            .iter()
+            .map(|day| &day.day)
+            .collect::<BTreeSet<_>>()
+            .len()
+            <= 2;
+    let (across, series): (Across, Vec<Series>) = if is_fine {
+        let series = |(stack, scores): (&String, &Vec<Score>)| Series {
+            name: stack.clone(),
+            points: running(scores),
+        };
+        (Across::Moments, data.scores.iter().map(series).collect())
+    } else {
+        let mut by_stack: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for score in &data.day_scores {
+            if let Some(day) = time::read(&score.day) {
+                by_stack
+                    .entry(&score.stack)
+                    .or_default()
+                    .push((day as f64, score.mean));
+            }
+        }
+        let series = |(stack, mut points): (&str, Vec<(f64, f64)>)| {
+            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            Series {
+                name: stack.to_owned(),
+                points,
+            }
+        };
+        (Across::Days, by_stack.into_iter().map(series).collect())
+    };
+    let breach = |event: &StackEvent| {
+        let at = if across == Across::Days {
+            time::day_start(event.at)
+        } else {
+            event.at
+        };
+        let is_breach = event.kind == StackEventKind::RolledBack;
+        is_breach.then(|| Mark {
+            x: at as f64,
+            label: format!("{} rolled back, {}", event.stack, event.reason),
+        })
+    };
+    Chart {
+        id: "score",
+        title: "Canary score by stack".into(),
+        about: if is_fine {
+            format!(
+                "Mean of the last {FINE_WINDOW} scores up to each moment; 1 is an answer as good as without cuts."
+            )
+        } else {
+            "Mean score of each day; 1 is an answer as good as without cuts.".into()
+        },
+        unit: Unit::Score,
+        across,
+        shape: Shape::Line,
+        series,
+        floor: data.floor.map(|floor| (floor, format!("floor {floor:.2}"))),
+        marks: data.events.iter().filter_map(breach).collect(),
+        empty: "No scores yet. Switch the canary on for this workload, or post scores to /v1/secateur/scores.",
+    }
+}
+
+fn stack_lines(data: &QualityData) -> Vec<StackLine> {
+    let names: BTreeSet<&str> = data
+        .stacks
+        .iter()
+        .map(|totals| totals.group.as_str())
+        .chain(data.day_scores.iter().map(|score| score.stack.as_str()))
+        .collect();
+    let line = |name: &str| {
+        let totals = data.stacks.iter().find(|totals| totals.group == name);
+        let scores = || data.day_scores.iter().filter(|score| score.stack == name);
+        let samples: u64 = scores().map(|score| score.samples).sum();
+        let mean = scores()
+            .map(|score| score.mean * score.samples as f64)
+            .sum::<f64>()
+            / samples as f64;
+        let (verdict, tone) = match data.floor {
+            Some(floor) if samples > 0 && mean < floor => ("under the floor", "bad"),
+            Some(_) if samples > 0 => ("above the floor", "good"),
+            _ => ("", ""),
+        };
+        StackLine {
+            chips: Chip::all(name),
+            requests: totals.map_or("0".into(), |totals| thousands(totals.requests)),
+            change: totals
+                .and_then(|totals| super::row_line::change(totals.chars_before, totals.chars_after))
+                .unwrap_or_else(|| "–".into()),
+            saved: totals.map_or("–".into(), |totals| {
+                format!(
+                    "{} ({} tokens)",
+                    usd(totals.saved_usd),
+                    signed(totals.tokens_saved)
+                )
+            }),
+            is_loss: totals.is_some_and(|totals| totals.saved_usd < 0.0),
+            mean: if samples > 0 {
+                format!("{mean:.3}")
+            } else {
+                "–".into()
+            },
+            samples: thousands(samples),
+            verdict,
+            tone,
+        }
+    };
+    names.into_iter().map(line).collect()
+}
+
+/// The interval as a bar over a line at zero.
+fn interval(holdout: &Holdout) -> Markup {
+    let reach = [holdout.low, holdout.high, holdout.saving]
+        .into_iter()
+        .filter(|end| end.is_finite())
+        .fold(0.05f64, |reach, end| reach.max(end.abs()))
+        .min(2.0);
+    let x = |share: f64| 150.0 + (share / reach).clamp(-1.0, 1.0) * 140.0;
+    let (low, high, mid) = (x(holdout.low), x(holdout.high), x(holdout.saving));
+    let mut out = Markup::new();
+    out.tags("<svg class=\"interval\" aria-hidden=\"true\" viewBox=\"0 0 300 40\">");
+    out.tags(
+        "<line class=\"zero\" x1=\"150\" x2=\"150\" y1=\"2\" y2=\"28\"/><line class=\"span\" x1=\"",
+    );
+    out.number(low)
+        .tags("\" x2=\"")
+        .number(high)
+        .tags("\" y1=\"15\" y2=\"15\"/>");
+    for end in [low, high] {
+        out.tags("<line class=\"span\" x1=\"")
+            .number(end)
+            .tags("\" x2=\"")
+            .number(end)
+            .tags("\" y1=\"9\" y2=\"21\"/>");
+    }
+    out.tags("<circle class=\"mid\" r=\"4\" cy=\"15\" cx=\"")
+        .number(mid)
+        .tags("\"/>");
+    out.tags("<text class=\"tick\" text-anchor=\"middle\" x=\"150\" y=\"39\">0 %</text></svg>");
+    out
+}
+
+fn holdout(holdout: &Holdout) -> Option<HoldoutView> {
+    if holdout.held_sessions == 0 || holdout.pruned_sessions == 0 {
+        return None;
+    }
+    Some(HoldoutView {
+        held: usd(holdout.held_mean_usd),
+        pruned: usd(holdout.pruned_mean_usd),
+        held_sessions: thousands(holdout.held_sessions),
+        pruned_sessions: thousands(holdout.pruned_sessions),
+        saving: percent(holdout.saving),
+        low: percent(holdout.low),
+        high: percent(holdout.high),
+        verdict: if holdout.low > 0.0 {
+            "The saving is real: the whole interval is above zero."
+        } else if holdout.high < 0.0 {
+            "Pruning costs more here: the whole interval is below zero."
+        } else {
+            "Not settled yet: the interval holds zero. More sessions narrow it."
+        },
+        picture: interval(holdout),
+    })
+}
+
+impl QualityPage {
+    pub(crate) fn of(data: &QualityData, controls: &Controls, shell: Shell) -> Self {
+        Self {
+            shell,
+            workload: data.workload.clone(),
+            audit: link::audit(&[("workload", &data.workload)]),
+            days: DAYS,
+            is_empty: data.recent.is_empty()
+                && data.events.is_empty()
+                && data.day_scores.is_empty(),
+            charts: vec![
+                scores_chart(data).figure(),
+                trend::ratio(&data.days).figure(),
+                trend::cost(&data.days).figure(),
+                trend::volume(&data.days).figure(),
+                trend::context(&data.recent).figure(),
+            ],
+            stacks: stack_lines(data),
+            off: off_stacks(controls, &data.workload),
+            events: data.events.iter().map(Entry::of).collect(),
+            floor: data.floor.map(|floor| format!("{floor:.2}")),
+            holdout: holdout(&data.holdout),
+            holdout_pct: (data.holdout_pct > 0.0).then(|| percent(data.holdout_pct / 100.0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_mean_looks_back_over_a_window() {
+        let score = |at: i64, score: f64| Score {
+            id: at.to_string(),
+            at,
+            request: None,
+            workload: "w".into(),
+            stack: "m7".into(),
+            scorer: "client".into(),
+            score,
+        };
+        let scores: Vec<Score> = (0..60)
+            .rev()
+            .map(|at| score(at, if at < 30 { 1.0 } else { 0.0 }))
+            .collect();
+        let points = running(&scores);
+        assert_eq!(points.len(), 60);
+        assert!((points[29].1 - 1.0).abs() < 1e-12 && points[59].1.abs() < 1e-12);
+        assert!((points[44].1 - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_holdout_tells_whether_its_interval_is_clear_of_zero() {
+        let told = |low, high| {
+            holdout(&Holdout {
+                held_sessions: 3,
+                pruned_sessions: 30,
+                saving: (low + high) / 2.0,
+                low,
+                high,
+                ..Holdout::default()
+            })
+            .unwrap()
+            .verdict
+        };
+        assert!(told(0.1, 0.3).contains("real"));
+        assert!(told(-0.3, -0.1).contains("costs more"));
+        assert!(told(-0.1, 0.3).contains("Not settled"));
+        assert!(holdout(&Holdout::default()).is_none());
+    }
+}

@@ -1,0 +1,47 @@
+//! Entries of the breach timeline.
+
+use secateur_ledger::{StackEvent, StackEventKind};
+
+use crate::chip::Chip;
+use crate::link;
+use crate::time::Moment;
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) at: Moment,
+    pub(crate) workload: String,
+    pub(crate) quality: String,
+    pub(crate) chips: Vec<Chip>,
+    /// The class of its colour.
+    pub(crate) tone: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) reason: String,
+    pub(crate) figures: Option<String>,
+    pub(crate) by: Option<String>,
+}
+
+impl Entry {
+    pub(crate) fn of(event: &StackEvent) -> Self {
+        let (tone, kind) = match event.kind {
+            StackEventKind::RolledBack => ("bad", "Rolled back"),
+            StackEventKind::Resumed => ("good", "Resumed"),
+            StackEventKind::Warning => ("warn", "Warning"),
+        };
+        let figures = event.mean.map(|mean| match event.samples {
+            Some(samples) => format!("mean {mean:.3} of {samples} scores"),
+            None => format!("mean {mean:.3}"),
+        });
+        Self {
+            at: Moment(event.at),
+            workload: event.workload.clone(),
+            quality: link::quality(&event.workload),
+            chips: Chip::all(&event.stack),
+            tone,
+            kind,
+            reason: event.reason.clone(),
+            figures,
+            by: event.by.clone(),
+        }
+    }
+}

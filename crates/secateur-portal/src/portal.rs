@@ -1,0 +1,286 @@
+//! The portal itself: options, and the way of a request through guards to its page.
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use secateur_ledger::Ledger;
+use secateur_proxy::Pages;
+
+use crate::access::{
+    Attempts, PortalToken, Sessions, client, host, is_known_host, is_own_form, port,
+};
+use crate::catalog::Catalog;
+use crate::refuse::{Made, Refused};
+use crate::shell::{Section, Shell, notice};
+use crate::time::{Moment, now};
+use crate::visit::{Visit, cookie_lines, cookie_name, cookies};
+use crate::{link, reply};
+
+const CSS: &str = include_str!("../assets/portal.css");
+/// Forms are small.
+const MAX_FORM_BYTES: usize = 16 << 10;
+const HOUR: i64 = 3_600_000;
+
+/// Why there is no portal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PortalError {
+    /// Anybody could see and switch.
+    #[error(
+        "{0} is reachable from other machines and the portal has no token: set [portal] token_env, or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// It could be guessed.
+    #[error("the portal's token is shorter than {0} characters")]
+    ShortToken(usize),
+    /// No keys can be made.
+    #[error("the machine gives no random bytes")]
+    NoRandomness,
+}
+
+/// How the portal is reached.
+#[derive(Clone, Debug)]
+pub struct PortalOptions {
+    /// Where the proxy listens.
+    pub listen: SocketAddr,
+    /// What opens the portal; `None`: everybody who reaches it, which must be this machine alone.
+    pub token: Option<PortalToken>,
+    /// Names that the portal answers to, besides those of this machine. With a token and no names it
+    /// answers to all. Default none.
+    pub hosts: Vec<String>,
+    /// Reverse proxies whose `x-forwarded-proto` and `x-forwarded-for` are believed. Default none.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// How long a session lasts, in hours. Default 12.
+    pub session_hours: u32,
+}
+
+impl PortalOptions {
+    /// The options with their defaults.
+    #[must_use]
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            token: None,
+            hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            session_hours: 12,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Portal {
+    pub(crate) ledger: Ledger,
+    pub(crate) catalog: Arc<dyn Catalog>,
+    pub(crate) token: Option<PortalToken>,
+    pub(crate) sessions: Sessions,
+    pub(crate) attempts: Attempts,
+    hosts: Vec<String>,
+    trusted_proxies: Vec<IpAddr>,
+    css: String,
+}
+
+impl Portal {
+    /// Opens a portal.
+    ///
+    /// # Errors
+    /// It has no token and can be reached from other machines.
+    pub fn new(
+        ledger: Ledger,
+        catalog: Arc<dyn Catalog>,
+        options: PortalOptions,
+    ) -> Result<Self, PortalError> {
+        if options.token.is_none() && !options.listen.ip().is_loopback() {
+            return Err(PortalError::Open(options.listen));
+        }
+        let sessions = Sessions::new(
+            options.token.as_ref(),
+            i64::from(options.session_hours.max(1)) * HOUR,
+        )?;
+        let digest = ring::digest::digest(&ring::digest::SHA256, CSS.as_bytes());
+        let name: String = digest
+            .as_ref()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            ledger,
+            catalog,
+            token: options.token,
+            sessions,
+            attempts: Attempts::default(),
+            hosts: options.hosts,
+            trusted_proxies: options.trusted_proxies,
+            css: format!("/portal/style-{name}.css"),
+        })
+    }
+
+    pub(crate) fn may_see(&self, visit: &Visit) -> bool {
+        self.token.is_none() || visit.session.is_member
+    }
+
+    pub(crate) fn shell(&self, visit: &Visit, section: Section) -> Shell {
+        let may_see = self.may_see(visit);
+        Shell {
+            section,
+            css: self.css.clone(),
+            form_key: self.sessions.form_key(&visit.session),
+            can_leave: self.token.is_some() && may_see,
+            may_see,
+            name: visit.session.name.clone(),
+            made: Moment(visit.now),
+            notice: visit.asked("done").as_deref().and_then(notice),
+            refresh: None,
+        }
+    }
+
+    /// Answers a request. A `SocketAddr` among its extensions is taken as the peer's address.
+    pub async fn answer<B>(&self, request: Request<B>) -> Response<Bytes>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path();
+        if path == "/" {
+            return reply::see_other("/portal");
+        }
+        if path == self.css && head.method == Method::GET {
+            return reply::style(CSS);
+        }
+        let now = now();
+        let (peer, is_tls) = client(
+            &head.headers,
+            &head.uri,
+            head.extensions.get().copied(),
+            &self.trusted_proxies,
+        );
+        let host_name = host(&head.headers, &head.uri);
+        let cookie_name = cookie_name(host_name.and_then(port), is_tls);
+        let known =
+            cookies(&head.headers, &cookie_name).find_map(|cookie| self.sessions.read(cookie, now));
+        let is_new = known.is_none();
+        let Some(session) = known.or_else(|| self.sessions.begin(false, "", now).ok()) else {
+            return reply::see_other("/portal");
+        };
+        let is_known_host = is_known_host(host_name, self.token.is_none(), &self.hosts);
+        let form = if head.method == Method::POST {
+            Limited::new(body, MAX_FORM_BYTES)
+                .collect()
+                .await
+                .ok()
+                .map(http_body_util::Collected::to_bytes)
+        } else {
+            Some(Bytes::new())
+        };
+        let mut visit = Visit {
+            method: head.method,
+            uri: head.uri,
+            headers: head.headers,
+            body: form.clone().unwrap_or_default(),
+            now,
+            session,
+            is_new,
+            peer,
+            is_tls,
+            cookie_name,
+        };
+        if !is_known_host {
+            return self.message(
+                &visit,
+                StatusCode::FORBIDDEN,
+                "Not served under this name",
+                "The portal was asked for under a name that it does not know. Without a token it answers only to this machine's own names.",
+                "Use 127.0.0.1 or localhost, or list the name under [portal] hosts.",
+                None,
+            );
+        }
+        let made = if form.is_some() {
+            self.route(&mut visit).await
+        } else {
+            Err(Refused::BadForm("The form is too large or broke off."))
+        };
+        let response = made.unwrap_or_else(|refused| self.refuse(&visit, refused));
+        self.keep_session(&visit, response)
+    }
+
+    /// Sets the cookie of a session that the browser does not have yet.
+    fn keep_session(&self, visit: &Visit, mut response: Response<Bytes>) -> Response<Bytes> {
+        if !visit.is_new {
+            return response;
+        }
+        let seconds = Sessions::seconds_left(&visit.session, visit.now);
+        let value = self.sessions.seal(&visit.session);
+        for line in cookie_lines(&visit.cookie_name, &value, seconds, visit.is_tls) {
+            response = reply::with(response, header::SET_COOKIE, &line);
+        }
+        response
+    }
+
+    async fn route(&self, visit: &mut Visit) -> Made {
+        if visit.method == Method::POST {
+            let host_name = host(&visit.headers, &visit.uri);
+            if !is_own_form(&visit.headers, host_name, &self.hosts)
+                || !self
+                    .sessions
+                    .takes_form(&visit.session, &visit.field("form_key"))
+            {
+                return Err(Refused::ForeignForm);
+            }
+        } else if !visit.is_get() {
+            return Err(Refused::Method);
+        }
+        let path = visit.path().to_owned();
+        if path == "/portal/login" {
+            return if visit.is_get() {
+                Ok(self.login_page(visit, None))
+            } else {
+                Ok(self.log_in(visit))
+            };
+        }
+        if !self.may_see(visit) {
+            let wanted = visit
+                .uri
+                .path_and_query()
+                .map_or("/portal", http::uri::PathAndQuery::as_str);
+            let next = if visit.is_get() && link::is_own_page(wanted) {
+                wanted
+            } else {
+                "/portal"
+            };
+            let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+            return Ok(reply::see_other(&format!("/portal/login?next={next}")));
+        }
+        if visit.is_get() {
+            self.show(visit, &path).await
+        } else {
+            self.change(visit, &path).await
+        }
+    }
+}
+
+impl Pages for Portal {
+    fn claims(&self, path: &str) -> bool {
+        let is_under = |start: &str| {
+            path.strip_prefix(start)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        path == "/" || is_under("/portal") || is_under("/optimize")
+    }
+
+    fn respond(
+        &self,
+        request: Request<Incoming>,
+    ) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send + '_>> {
+        Box::pin(self.answer(request))
+    }
+}

@@ -1,0 +1,94 @@
+//! What each page asks of the ledger.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row};
+
+use crate::catalog::WorkloadInfo;
+use crate::pages::quality::{DAYS, QualityData};
+use crate::pages::start::StartData;
+use crate::time::{DAY, day_start};
+
+/// Rows in the chart of the context's size.
+const RECENT_ROWS: u32 = 120;
+/// Scores of each stack that are drawn one by one.
+const RECENT_SCORES: u32 = 400;
+/// Stacks whose scores are drawn.
+const MAX_STACKS: usize = 6;
+
+fn since(now: Millis, days: u32) -> Millis {
+    day_start(now) - i64::from(days - 1) * DAY
+}
+
+async fn recent(ledger: &Ledger, filter: &Filter) -> Result<Vec<Row>, LedgerError> {
+    ledger.rows(filter, None, RECENT_ROWS).await
+}
+
+/// For the start page.
+pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, LedgerError> {
+    let today = Filter {
+        since: Some(day_start(now)),
+        ..Filter::default()
+    };
+    let weeks = Filter {
+        since: Some(since(now, DAYS)),
+        ..Filter::default()
+    };
+    Ok(StartData {
+        today: ledger
+            .totals(&today, GroupBy::All)
+            .await?
+            .into_iter()
+            .next()
+            .unwrap_or_default(),
+        workloads: ledger.totals(&today, GroupBy::Workload).await?,
+        days: ledger.totals(&weeks, GroupBy::Day).await?,
+        recent: recent(ledger, &Filter::default()).await?,
+        events: ledger.stack_events(None, since(now, DAYS)).await?,
+    })
+}
+
+/// For the quality page of a workload.
+pub(crate) async fn quality(
+    ledger: &Ledger,
+    name: &str,
+    info: Option<&WorkloadInfo>,
+    now: Millis,
+) -> Result<QualityData, LedgerError> {
+    let from = since(now, DAYS);
+    let only = Filter {
+        workload: Some(name.to_owned()),
+        ..Filter::default()
+    };
+    let weeks = Filter {
+        since: Some(from),
+        ..only.clone()
+    };
+    // The first days of the rolling ratio look back before the first day shown.
+    let longer = Filter {
+        since: Some(since(now, DAYS + 6)),
+        ..only.clone()
+    };
+    let day_scores = ledger.day_scores(name, from).await?;
+    let stacks: BTreeSet<&str> = day_scores
+        .iter()
+        .map(|score| score.stack.as_str())
+        .collect();
+    let mut scores = BTreeMap::new();
+    for stack in stacks.into_iter().take(MAX_STACKS) {
+        let found = ledger.scores(name, stack, from, RECENT_SCORES).await?;
+        scores.insert(stack.to_owned(), found);
+    }
+    Ok(QualityData {
+        workload: name.to_owned(),
+        floor: info.and_then(|info| info.floor),
+        holdout_pct: info.map_or(0.0, |info| info.holdout_pct),
+        days: ledger.totals(&longer, GroupBy::Day).await?,
+        stacks: ledger.totals(&weeks, GroupBy::Stack).await?,
+        scores,
+        day_scores,
+        events: ledger.stack_events(Some(name), from).await?,
+        holdout: ledger.holdout(name, from).await?,
+        recent: recent(ledger, &only).await?,
+    })
+}
