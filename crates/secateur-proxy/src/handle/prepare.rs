@@ -1,0 +1,92 @@
+//! From a body that is there to what goes out in its place, written into the event.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use secateur_core::dialect::DialectId;
+
+use super::{Arrival, Shared};
+use crate::audit::FailOpen;
+use crate::encoding::{Encoding, decode};
+use crate::pipeline::{Decision, Job, decide};
+
+/// Runs the chain over a body that is there.
+pub(super) async fn prepare(
+    shared: &Arc<Shared>,
+    arrival: &Arrival,
+    dialect: DialectId,
+    original: &Bytes,
+) -> Decision {
+    if is_signed(&arrival.head.headers) {
+        return Decision::fail_open(FailOpen::SignedBody);
+    }
+    let encoding = Encoding::of(&arrival.head.headers);
+    let body = if encoding == Encoding::Identity {
+        original.clone()
+    } else {
+        let (body, limit) = (original.clone(), arrival.config.max_body_bytes);
+        let decoded = tokio::task::spawn_blocking(move || decode(encoding, &body, limit)).await;
+        match decoded {
+            Ok(Ok(body)) => Bytes::from(body),
+            Ok(Err(error)) => return Decision::fail_open(FailOpen::Encoding(error.reason())),
+            Err(_) => return Decision::fail_open(FailOpen::Panicked),
+        }
+    };
+    let job = Job {
+        body,
+        dialect,
+        path_model: arrival.route.path_model.clone(),
+        workload: Arc::clone(&arrival.workload),
+        engine: Arc::clone(&shared.engine),
+    };
+    decide(job, &shared.slots).await
+}
+
+/// A body that the client signed cannot be changed on the way.
+fn is_signed(headers: &HeaderMap) -> bool {
+    let names = [
+        "content-md5",
+        "digest",
+        "content-digest",
+        "repr-digest",
+        "signature-input",
+    ];
+    let aws = headers
+        .get(header::AUTHORIZATION)
+        .is_some_and(|value| value.as_bytes().starts_with(b"AWS4-"));
+    aws || names.iter().any(|name| headers.contains_key(*name))
+}
+
+/// What goes out in place of the original.
+pub(super) struct Changed {
+    pub(super) body: Option<Bytes>,
+    pub(super) path: Option<String>,
+}
+
+/// Writes the decision into the event.
+pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) -> Option<Changed> {
+    let path = decision
+        .routed_to
+        .as_deref()
+        .and_then(|model| arrival.route.path_with_model(model));
+    let event = arrival.exchange.event();
+    event.bytes_before = original.len() as u64;
+    event.bytes_after = decision.body.as_ref().map_or(original.len(), Bytes::len) as u64;
+    if let Some(report) = &decision.report {
+        event.chars_before = Some(report.before.chars as u64).filter(|&chars| chars > 0);
+        event.chars_after = event.chars_before.map(|_| report.after.chars as u64);
+        if event.model.is_none() {
+            event.model.clone_from(&report.model);
+        }
+    }
+    event.routed_to = decision.routed_to;
+    event.stack = decision.stack;
+    event.steps = decision.steps;
+    event.report = decision.report;
+    event.failed_open = decision.failed_open;
+    (decision.body.is_some() || path.is_some()).then_some(Changed {
+        body: decision.body,
+        path,
+    })
+}

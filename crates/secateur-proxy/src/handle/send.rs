@@ -1,0 +1,115 @@
+//! To the upstream: the changed request, and the original where the provider blames the change.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+
+use super::prepare::Changed;
+use super::{Arrival, Shared};
+use crate::audit::{AuditEvent, Mechanic};
+use crate::error_shape::Refusal;
+use crate::headers;
+use crate::route::upstream_uri;
+use crate::upstream::OutBody;
+
+/// Sends the changed request, and the original once where the provider blames the change.
+pub(super) async fn send_prepared(
+    shared: &Arc<Shared>,
+    arrival: &mut Arrival,
+    original: &Bytes,
+    changed: Option<Changed>,
+) -> Result<Response<Incoming>, Refusal> {
+    let path = arrival.route.path.clone();
+    if let Some(changed) = changed {
+        let new_path = changed.path.as_deref().unwrap_or(&path);
+        let is_decoded = changed.body.is_some();
+        let body = changed.body.unwrap_or_else(|| original.clone());
+        let mut request = outgoing(arrival, new_path, OutBody::Full(Full::new(body)))?;
+        if is_decoded {
+            request.headers_mut().remove(header::CONTENT_ENCODING);
+        }
+        let response = send(shared, arrival, request).await?;
+        if !arrival.workload.retry_original
+            || !blames_the_request(response.status(), arrival.exchange.event())
+        {
+            return Ok(response);
+        }
+        strike(arrival, original);
+    }
+    let request = outgoing(arrival, &path, OutBody::Full(Full::new(original.clone())))?;
+    send(shared, arrival, request).await
+}
+
+/// The statuses with which providers reject a body: not credentials, rates or conflicts. A model that
+/// they do not know is not found.
+fn blames_the_request(status: StatusCode, event: &AuditEvent) -> bool {
+    match status.as_u16() {
+        400 | 413 | 422 => true,
+        404 => event.fired(Mechanic::M1),
+        _ => false,
+    }
+}
+
+fn strike(arrival: &mut Arrival, original: &Bytes) {
+    let event = arrival.exchange.event();
+    event.retried_original = true;
+    event.struck_stack = std::mem::take(&mut event.stack);
+    event.routed_to = None;
+    event.bytes_after = original.len() as u64;
+    event.chars_after = event.chars_before;
+}
+
+pub(super) fn outgoing(
+    arrival: &Arrival,
+    path: &str,
+    body: OutBody,
+) -> Result<Request<OutBody>, Refusal> {
+    let provider = arrival.route.provider;
+    let base = arrival.workload.upstreams.of(provider);
+    let query = arrival.grant.query(arrival.head.uri.query());
+    let uri = upstream_uri(base, path, query.as_deref()).map_err(|_| Refusal::BadTarget)?;
+    let mut outgoing_headers = arrival.head.headers.clone();
+    headers::to_upstream(&mut outgoing_headers, arrival.route.dialect.is_some());
+    arrival
+        .grant
+        .replace_credential(provider, &mut outgoing_headers)?;
+    let mut request = Request::new(body);
+    *request.method_mut() = arrival.head.method.clone();
+    *request.uri_mut() = uri;
+    *request.headers_mut() = outgoing_headers;
+    Ok(request)
+}
+
+pub(super) async fn send(
+    shared: &Arc<Shared>,
+    arrival: &mut Arrival,
+    request: Request<OutBody>,
+) -> Result<Response<Incoming>, Refusal> {
+    let sent = Instant::now();
+    let timeouts = arrival.config.timeouts;
+    let answered = tokio::time::timeout(timeouts.response_head, shared.client.send(request)).await;
+    let response = match answered {
+        Err(_) => return Err(Refusal::UpstreamTimeout),
+        Ok(Err(error)) => {
+            let of_body = arrival
+                .exchange
+                .streamed
+                .as_ref()
+                .and_then(|fate| fate.error());
+            return Err(match of_body {
+                Some(error) => error.refusal(arrival.config.max_body_bytes),
+                None if error.is_connect() => Refusal::UpstreamUnreachable,
+                None => Refusal::UpstreamBroke,
+            });
+        }
+        Ok(Ok(response)) => response,
+    };
+    let event = arrival.exchange.event();
+    event.upstream_head = Some(sent.elapsed());
+    event.upstream_status = Some(response.status().as_u16());
+    Ok(response)
+}
