@@ -9,6 +9,7 @@
 
 mod access;
 pub mod audit;
+pub mod canary;
 pub mod cli;
 pub mod config;
 mod demo;
@@ -21,6 +22,7 @@ mod identity;
 mod mechanic;
 mod pages;
 mod pipeline;
+pub mod reconcile;
 mod request_body;
 mod response_body;
 mod route;

@@ -18,6 +18,7 @@ use secateur_core::{Candidates, Outcome, Request, prune};
 use tokio::sync::Semaphore;
 
 use crate::audit::{FailOpen, Mechanic, Step};
+use crate::canary::{Allowance, Orders, session_key};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
 
@@ -46,6 +47,8 @@ pub(crate) struct Job {
     pub(crate) path_model: Option<String>,
     pub(crate) workload: Arc<Workload>,
     pub(crate) engine: Arc<dyn Engine>,
+    /// What stands over the workload's configuration.
+    pub(crate) orders: Orders,
 }
 
 /// What the chain decided.
@@ -59,6 +62,10 @@ pub(crate) struct Decision {
     pub(crate) steps: Vec<Step>,
     pub(crate) report: Option<Arc<Report>>,
     pub(crate) failed_open: Option<FailOpen>,
+    /// The conversation's key.
+    pub(crate) session: Option<String>,
+    /// Whether the conversation goes unchanged for comparison.
+    pub(crate) held_out: bool,
 }
 
 impl Decision {
@@ -104,9 +111,10 @@ struct Offers {
 }
 
 impl Offers {
-    fn of(job: &Job) -> Self {
-        let schema = job.workload.schema.as_ref();
-        let routes = job.workload.routes.as_ref();
+    fn of(job: &Job, allowance: &Allowance<'_>) -> Self {
+        let may = |mechanic| allowance.off(mechanic).is_none();
+        let schema = job.workload.schema.as_ref().filter(|_| may(Mechanic::M8));
+        let routes = job.workload.routes.as_ref().filter(|_| may(Mechanic::M1));
         Self {
             schema: schema.and_then(|schema| schema.ask(&job.body, job.dialect)),
             route: routes
@@ -114,12 +122,13 @@ impl Offers {
         }
     }
 
-    fn candidates(&self, workload: &Workload) -> Candidates {
+    fn candidates(&self, workload: &Workload, allowance: &Allowance<'_>) -> Candidates {
         let is_routed = matches!(self.route, Some(RouteDecision::To(_)));
+        let may = |mechanic| allowance.off(mechanic).is_none();
         Candidates {
             opted_in: MechanicSet::EMPTY
-                .with(Mechanic::M1, workload.routes.is_some())
-                .with(Mechanic::M8, workload.schema.is_some()),
+                .with(Mechanic::M1, workload.routes.is_some() && may(Mechanic::M1))
+                .with(Mechanic::M8, workload.schema.is_some() && may(Mechanic::M8)),
             eligible: MechanicSet::EMPTY
                 .with(Mechanic::M1, is_routed)
                 .with(Mechanic::M8, self.schema.is_some()),
@@ -130,15 +139,19 @@ impl Offers {
 /// Runs the chain over one body, on the thread of the caller. Who may do what is settled by the
 /// engine's claim, for the mechanics of both crates.
 pub(crate) fn run(job: &Job) -> Decision {
-    let offers = Offers::of(job);
+    let (workload, orders) = (&job.workload, &job.orders);
+    let asked = orders.session.as_deref();
+    let session = session_key(&workload.name, asked, &job.body, job.dialect);
+    let allowance = Allowance::of(workload, &orders.controls, session.as_deref());
+    let offers = Offers::of(job, &allowance);
     let request = Request {
         dialect: Some(job.dialect),
         model: job.path_model.as_deref(),
-        others: offers.candidates(&job.workload),
+        others: offers.candidates(workload, &allowance),
         ..Request::default()
     };
     let off = Policy::default();
-    let policy = job.workload.policy.as_deref().unwrap_or(&off);
+    let policy = allowance.policy().unwrap_or(&off);
     let outcome = job.engine.prune(&job.body, &request, policy);
     let mut decision = Decision {
         body: match outcome.body {
@@ -146,6 +159,8 @@ pub(crate) fn run(job: &Job) -> Decision {
             Cow::Borrowed(_) => None,
         },
         failed_open: outcome.error.map(|_| FailOpen::Engine),
+        session,
+        held_out: allowance.held_out,
         ..Decision::default()
     };
     let report = outcome.report;
@@ -158,6 +173,11 @@ pub(crate) fn run(job: &Job) -> Decision {
     }
     schema_step(&offers, &report, &mut decision);
     route_step(job, &offers, &report, &mut decision);
+    for step in &mut decision.steps {
+        if let Some(reason) = allowance.off(step.mechanic) {
+            step.skipped = Some(reason.into());
+        }
+    }
     decision.report = Some(Arc::new(report));
     decision
 }

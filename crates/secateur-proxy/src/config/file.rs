@@ -101,6 +101,8 @@ pub(super) struct RawWorkload {
     pub(super) policy: Option<Spanned<toml::Table>>,
     pub(super) budget_ms: u64,
     pub(super) retry_original: bool,
+    pub(super) holdout_pct: Option<Spanned<f64>>,
+    pub(super) canary: Option<super::canary::RawCanary>,
     pub(super) route: Option<RawRoute>,
     pub(super) expected_schema: Option<RawSchema>,
 }
@@ -115,6 +117,8 @@ impl Default for RawWorkload {
             policy: None,
             budget_ms: 50,
             retry_original: true,
+            holdout_pct: None,
+            canary: None,
             route: None,
             expected_schema: None,
         }

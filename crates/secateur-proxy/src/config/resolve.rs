@@ -12,6 +12,7 @@ use http::Uri;
 use secateur_core::policy::Policy;
 use toml::Spanned;
 
+use super::canary::Lent;
 use super::error::ConfigError;
 use super::file::{File, RawKey, RawRoute, RawSchema, RawTimeouts, RawUpstreams, RawWorkload};
 use super::policy_text::policy_text;
@@ -98,6 +99,8 @@ impl Reader<'_> {
                     schema: None,
                     budget: Duration::from_millis(50),
                     retry_original: true,
+                    holdout_pct: 0.0,
+                    canary: Arc::default(),
                 })
             });
         let default = Arc::clone(default);
@@ -205,10 +208,16 @@ impl Reader<'_> {
     fn workload(
         &self,
         name: &str,
-        raw: RawWorkload,
+        mut raw: RawWorkload,
         defaults: &Upstreams,
     ) -> Result<Workload, ConfigError> {
+        let lent = Lent {
+            wrong: &|span, message| self.wrong(span, format!("workload.{name}: {message}")),
+            env: self.env,
+        };
         Ok(Workload {
+            holdout_pct: lent.percent("holdout_pct", raw.holdout_pct.take(), 0.0)?,
+            canary: Arc::new(lent.canary(raw.canary.take())?),
             name: name.into(),
             provider: raw.provider,
             upstreams: self.upstreams(&raw.upstream, defaults)?,

@@ -33,14 +33,25 @@ pub(super) async fn prepare(
             Err(_) => return Decision::fail_open(FailOpen::Panicked),
         }
     };
+    let shown = body.clone();
     let job = Job {
+        orders: shared.canary.orders(&arrival.head.headers),
         body,
         dialect,
         path_model: arrival.route.path_model.clone(),
         workload: Arc::clone(&arrival.workload),
         engine: Arc::clone(&shared.engine),
     };
-    decide(job, &shared.slots).await
+    let decision = decide(job, &shared.slots).await;
+    shared.canary.look_back(
+        &arrival.workload,
+        decision.session.as_deref(),
+        shown,
+        dialect,
+        &decision.stack,
+        decision.report.as_ref(),
+    );
+    decision
 }
 
 /// A body that the client signed cannot be changed on the way.
@@ -80,6 +91,8 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
             event.model.clone_from(&report.model);
         }
     }
+    event.session = decision.session;
+    event.held_out = decision.held_out;
     event.routed_to = decision.routed_to;
     event.stack = decision.stack;
     event.steps = decision.steps;
