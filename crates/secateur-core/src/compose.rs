@@ -9,6 +9,7 @@ use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::scene::{Ends, ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
+use crate::summary::{Summaries, Want};
 use crate::timeline::{Timeline, Use};
 use crate::tool_facts::ToolFacts;
 use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
@@ -92,11 +93,17 @@ pub(crate) struct Stage<'s, 'a> {
     pub(crate) model: ModelFacts,
     pub(crate) timeline: Timeline,
     pub(crate) facts: OnceCell<ToolFacts>,
+    pub(crate) summaries: Option<&'s dyn Summaries>,
 }
 
 impl<'s, 'a> Stage<'s, 'a> {
-    pub(crate) fn new(view: &'s View<'a>, model: ModelFacts) -> Self {
+    pub(crate) fn new(
+        view: &'s View<'a>,
+        model: ModelFacts,
+        summaries: Option<&'s dyn Summaries>,
+    ) -> Self {
         Self {
+            summaries,
             view,
             exchanges: view.exchanges(),
             model,
@@ -141,6 +148,7 @@ impl<'s, 'a> Stage<'s, 'a> {
             facts: &self.facts,
             draft,
             model: self.model,
+            summaries: self.summaries,
             visible,
             request,
             ends,
@@ -257,6 +265,7 @@ pub(crate) fn propose(
     {
         let scene = stage.scene(request, visible, ends, trial.as_ref().unwrap_or(draft));
         let settled = settle(&scene, strategy.plan(&scene), guard::Reach::default());
+        proposal.wants.extend(settled.wants.iter().cloned());
         if settled.edits.is_empty() {
             continue;
         }
@@ -297,6 +306,8 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
         skips: plan.skips,
         needs: plan.needs,
         chunks: plan.chunks,
+        drops_block: plan.drops_block,
+        wants: plan.wants,
     };
     let mut wanted = vec![false; scene.view.turns().len()];
     for edit in &plan.edits {
@@ -343,7 +354,9 @@ impl Draft {
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
         self.plan.needs.extend(plan.needs);
+        self.plan.drops_block |= plan.drops_block;
         self.plan.chunks.extend(plan.chunks);
+        self.plan.wants.extend(plan.wants);
         for edit in plan.edits {
             self.take(view, edit);
         }
@@ -510,9 +523,20 @@ impl Draft {
         }
     }
 
+    /// Notes that invalid thinking stays for the provider to drop.
+    pub(crate) fn drop_block(&mut self) {
+        self.plan.drops_block = true;
+    }
+
+    /// Notes which summaries are missing.
+    pub(crate) fn want(&mut self, wants: Vec<Want>) {
+        self.plan.wants = wants;
+    }
+
     /// Gives the whole plan up, for this reason.
     pub(crate) fn abandon(&mut self, reason: SkipReason) {
         self.plan.edits.clear();
+        self.plan.drops_block = false;
         self.plan.leave(None, Target::Request, reason);
     }
 }

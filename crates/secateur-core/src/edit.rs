@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use crate::summary::Want;
 use crate::view::{PartId, TurnId};
 
 /// A strategy's id: its file, its name in policies, its chip in the audit.
@@ -262,6 +263,8 @@ pub enum SkipReason {
     AmbiguousChunks,
     /// There is context, and nothing that asks for a part of it.
     NoQuestion,
+    /// The summary that would stand in its place is not there.
+    SummaryIsMissing,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
 }
@@ -299,6 +302,7 @@ impl SkipReason {
             Self::TooLittleToFree => "too little could be freed",
             Self::AmbiguousChunks => "no run of chunks with one clear delimiter",
             Self::NoQuestion => "nothing asks for a part of the context",
+            Self::SummaryIsMissing => "the summary is not there",
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }
@@ -337,6 +341,10 @@ pub struct Plan {
     pub needs: Vec<Need>,
     /// Chunks of the contexts that were ranked.
     pub chunks: Vec<ChunkCount>,
+    /// Summaries that are missing.
+    pub wants: Vec<Want>,
+    /// Thinking stays that is no longer valid: the request must let the provider drop it.
+    pub drops_block: bool,
 }
 
 impl Plan {

@@ -10,10 +10,13 @@ use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models;
 use crate::policy::{Cadence, Policy};
+use crate::recall::{self, Recall};
 use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
+use crate::summary::{Summaries, WantedSummary};
+use crate::thinking_escape::{self, Escape, ThinkingBinding};
 use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
 
@@ -26,6 +29,9 @@ pub struct Outcome<'a> {
     pub report: Report,
     /// Why the engine gave up, if it did.
     pub error: Option<EngineError>,
+    /// Summaries that are missing, where [`Request::summaries`] was given. Once they are there, the
+    /// same request comes out with them.
+    pub wanted: Vec<WantedSummary>,
 }
 
 /// What a request is and may be, apart from its bytes and its policy.
@@ -39,6 +45,8 @@ pub struct Request<'r> {
     pub limits: Limits,
     /// What is known of the mechanics that live outside the engine (M1, M8).
     pub others: Candidates,
+    /// Summaries that a model made. `None`: nobody makes them.
+    pub summaries: Option<&'r dyn Summaries>,
 }
 
 /// Mechanics that a caller brings: which the workload opted in to, and which fit the request.
@@ -59,6 +67,7 @@ pub fn prune<'a>(body: &'a [u8], request: &Request<'_>, policy: &Policy) -> Outc
             body: Cow::Borrowed(body),
             report: Report::unread(body, &error),
             error: Some(error),
+            wanted: Vec::new(),
         },
     }
 }
@@ -70,11 +79,21 @@ fn try_prune<'a>(
 ) -> Result<Outcome<'a>, EngineError> {
     let applied = apply(body, request, policy)?;
     let (view, mut report) = (applied.view, applied.report);
+    let wanted = match request.summaries {
+        Some(_) => report
+            .plan
+            .wants
+            .iter()
+            .map(|want| want.write_out(&view))
+            .collect(),
+        None => Vec::new(),
+    };
     let Cow::Owned(output) = applied.output else {
         return Ok(Outcome {
             body: Cow::Borrowed(body),
             report,
             error: None,
+            wanted,
         });
     };
     let is_m3 = applied.winner == Some(Mechanic::M3);
@@ -102,6 +121,7 @@ fn try_prune<'a>(
         body: Cow::Owned(output.into_bytes()),
         report,
         error: None,
+        wanted,
     })
 }
 
@@ -133,14 +153,28 @@ pub fn apply<'a>(
     let view = dialect::read(body, dialect, &request.limits)?;
     let Decision { claim, planned } = decide(&view, request, policy);
     let Planned { mut plan, account } = planned;
+    let recall = match claim.winner {
+        Some(Mechanic::M7) => policy.recall,
+        _ => Recall::Off,
+    };
+    let mut ids = recall::mark(&view, &mut plan, recall);
     let mut lowered = lower(&view, &plan.edits);
     if !lowered.refused.is_empty() {
         refuse(&mut plan, &lowered.refused);
+        for &(at, _) in lowered.refused.iter().rev() {
+            ids.remove(at);
+        }
         lowered = lower(&view, &plan.edits);
     }
+    let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
+    lowered.splices.extend(escape.and_then(Escape::splice));
     let splices = Splices::new(view.body(), lowered.splices)?;
     let mut report = Report::of(&view, plan);
+    for (cut, id) in report.cuts.iter_mut().zip(ids) {
+        cut.recall = id;
+    }
     report.account = account;
+    report.beta = escape.map(|_| thinking_escape::BETA);
     report.mechanics = skips(&view, &claim);
     report.ignored_keys = policy.ignored_keys();
     report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
@@ -193,7 +227,7 @@ fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
     let ready = (m7_fits || m3_may).then(|| {
         (
             Draft::new(view),
-            Stage::new(view, model_facts(view, request, policy)),
+            Stage::new(view, model_facts(view, request, policy), request.summaries),
         )
     });
     let m3_fits = m3_may
@@ -277,9 +311,14 @@ fn skips(view: &View<'_>, claim: &Claim) -> Vec<MechanicSkip> {
 fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> ModelFacts {
     let body_model = view.model();
     let name = request.model.or(body_model.as_deref());
+    let thinking_is_bound = name.is_some_and(models::thinking_is_bound);
     ModelFacts {
         window_tokens: policy.window_tokens(name),
-        thinking_is_bound: name.is_some_and(models::thinking_is_bound),
+        thinking_is_bound,
+        may_drop_block: thinking_is_bound
+            && policy.thinking_binding == ThinkingBinding::DropBlock
+            && view.dialect() == DialectId::AnthropicMessages
+            && Escape::of(view.body()).is_some(),
         cache: models::cache_prices(name),
     }
 }

@@ -5,8 +5,10 @@ use serde::Serialize;
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
 use crate::mechanic::{Claim, MechanicSkip};
+use crate::recall::RecallId;
 use crate::rounds::Account;
 use crate::splice::SpliceError;
+use crate::summary::SummaryKey;
 use crate::verify::VerifyError;
 use crate::view::{PartId, Role, View};
 
@@ -74,12 +76,16 @@ pub struct Report {
     pub rag_dropped: usize,
     /// What the conversation cost so far, with and without, if it is pruned in rounds.
     pub account: Option<Account>,
+    /// What the request's `anthropic-beta` header must carry for this body.
+    pub beta: Option<&'static str>,
     /// What M3 did; `None` unless it changed the body.
     pub compress: Option<Compress>,
     /// Who claimed the request, once it was read.
     pub claim: Option<Claim>,
     /// The mechanics that stayed out, with their reasons.
     pub mechanics: Vec<MechanicSkip>,
+    /// The keys of summaries that are missing.
+    pub missing_summaries: Vec<SummaryKey>,
     /// Keys of the policy that are accepted and have no effect.
     pub ignored_keys: Vec<&'static str>,
     /// What was cut, where, by whom and why.
@@ -146,6 +152,8 @@ pub struct Cut {
     pub chars_before: usize,
     /// Characters of text afterwards.
     pub chars_after: usize,
+    /// Stands for the text that was there, where the policy gives out ids.
+    pub recall: Option<RecallId>,
 }
 
 /// One skip as it is shown to people.
@@ -188,6 +196,7 @@ impl Cut {
             why: edit.why,
             chars_before: edit.chars_before,
             chars_after: edit.chars_after,
+            recall: None,
         }
     }
 }
@@ -210,24 +219,13 @@ impl Report {
             messages: view.items().len(),
         };
         Self {
-            verdict: Verdict::Unchanged,
             dialect: Some(view.dialect()),
             model: view.model().map(std::borrow::Cow::into_owned),
-            stack: Vec::new(),
-            first_edit_at: None,
-            before: size,
-            after: size,
-            turns_removed: 0,
-            rag_kept: 0,
-            rag_dropped: 0,
-            account: None,
-            compress: None,
-            claim: None,
-            mechanics: Vec::new(),
-            ignored_keys: Vec::new(),
+            missing_summaries: plan.wants.iter().map(|want| want.key).collect(),
             cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
+            ..Self::blank(Verdict::Unchanged, size)
         }
     }
 
@@ -236,8 +234,13 @@ impl Report {
             bytes: body.len(),
             ..Size::default()
         };
+        Self::blank(Verdict::FailedOpen(error.to_string()), size)
+    }
+
+    /// Of a body of which nothing else is known.
+    fn blank(verdict: Verdict, size: Size) -> Self {
         Self {
-            verdict: Verdict::FailedOpen(error.to_string()),
+            verdict,
             dialect: None,
             model: None,
             stack: Vec::new(),
@@ -248,9 +251,11 @@ impl Report {
             rag_kept: 0,
             rag_dropped: 0,
             account: None,
+            beta: None,
             compress: None,
             claim: None,
             mechanics: Vec::new(),
+            missing_summaries: Vec::new(),
             ignored_keys: Vec::new(),
             cuts: Vec::new(),
             left: Vec::new(),

@@ -202,8 +202,13 @@ impl Fold<'_, '_, '_> {
     }
 
     /// The round that pays best among the cached parts, if any does.
-    fn round(&self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+    fn round(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
         let plan = compose::propose(self.stage, request, visible, self.strategies, self.draft);
+        if plan.edits.is_empty() {
+            // What would be cut once it is summarized can be no round before.
+            self.draft.want(plan.wants);
+            return None;
+        }
         let mut freed_by_part = vec![0.0; self.stage.parts_before(cached)];
         for edit in &plan.edits {
             for (part, freed) in self.frees(edit) {
@@ -225,6 +230,8 @@ impl Fold<'_, '_, '_> {
             skips: plan.skips,
             needs: plan.needs,
             chunks: plan.chunks,
+            wants: plan.wants,
+            drops_block: plan.drops_block,
         };
         let plan = compose::settle_again(self.stage, request, visible, plan, self.draft);
         (!plan.edits.is_empty()).then_some(Round { plan, from })

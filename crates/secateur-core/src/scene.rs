@@ -14,6 +14,7 @@ use crate::guard;
 use crate::json::DecodedChars;
 use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
+use crate::summary::{Found, Summaries, SummaryKey};
 use crate::timeline::{Timeline, Use};
 use crate::tool_facts::ToolFacts;
 use crate::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
@@ -25,6 +26,8 @@ pub struct ModelFacts {
     pub window_tokens: usize,
     /// Thinking blocks are bound to everything before them.
     pub thinking_is_bound: bool,
+    /// Where thinking is bound: an open exchange's thinking may be left to the provider to drop.
+    pub may_drop_block: bool,
     /// What cached input costs.
     pub cache: CachePrices,
 }
@@ -51,6 +54,7 @@ pub struct Scene<'s, 'a> {
     pub(crate) facts: &'s OnceCell<ToolFacts>,
     pub(crate) draft: &'s Draft,
     pub(crate) model: ModelFacts,
+    pub(crate) summaries: Option<&'s dyn Summaries>,
     pub(crate) visible: u32,
     pub(crate) request: u32,
     pub(crate) ends: Ends,
@@ -81,6 +85,13 @@ impl<'s, 'a> Scene<'s, 'a> {
     #[must_use]
     pub fn model(&self) -> ModelFacts {
         self.model
+    }
+
+    /// What is known of a summary. Missing where nobody makes them.
+    #[must_use]
+    pub fn find_summary(&self, key: &SummaryKey) -> Found {
+        self.summaries
+            .map_or(Found::Missing, |summaries| summaries.find(key))
     }
 
     /// The visible turns that are still there, in order.

@@ -1,10 +1,45 @@
 //! The audit ledger: one row per request, what was saved, what the canary saw, what people switched,
 //! and (opt-in) the text that was cut. Embedded SQLite, or PostgreSQL for several replicas.
+//!
+//! Recording never blocks and never fails: rows go through a bounded queue to the ledger's own threads,
+//! and to a spool on disk while the database is slow or gone.
 
+mod captured;
+mod columns;
 mod control;
+mod day;
+mod decisions;
+mod desk;
+mod error;
+mod frame;
+mod holdout;
+mod housekeeping;
+mod ingest;
+mod ledger;
+mod listing;
+mod options;
 mod query;
+mod queue;
+mod record;
+mod rollup;
 mod row;
+mod scores;
+mod seal;
+mod slot;
+mod spool;
+mod stats;
+mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod totals;
+mod worker;
 
+pub use captured::{CapturedCut, Recalled};
 pub use control::{Controls, Retired, Score, StackEvent, StackEventKind, Switch};
+pub use day::{day_of, day_start};
+pub use error::LedgerError;
+pub use ledger::Ledger;
+pub use options::{CaptureLimits, LedgerOptions};
 pub use query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 pub use row::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};
+pub use stats::LedgerStats;

@@ -25,6 +25,7 @@ pub struct CompressRow {
 
 /// Tokens as the provider counted them. `input` includes what was read from and written to the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct UsageRow {
     /// All input tokens.
     pub input: Option<u64>,
@@ -38,6 +39,7 @@ pub struct UsageRow {
 
 /// What was predicted before sending and what it really cost. US dollars at list prices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ReceiptRow {
     /// Input tokens of the body as it came.
     pub predicted_tokens_before: Option<u64>,
@@ -66,6 +68,7 @@ pub struct ReceiptRow {
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Row {
     /// The request's id, as in `x-secateur-request-id`. Unique: a second row with it is the same row.
     pub id: String,

@@ -9,8 +9,10 @@
 
 mod answer;
 mod cache;
+mod chunks;
 mod conduct;
 mod request;
+mod respond;
 mod rules;
 mod server;
 mod wire;

@@ -11,6 +11,7 @@ use secateur_core::models;
 use secateur_core::report::Report;
 
 use crate::config::Provider;
+use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
 
 /// What one link of the chain decided.
@@ -130,6 +131,8 @@ pub struct AuditEvent {
     pub retried_original: bool,
     /// The stack that was rejected.
     pub struck_stack: Vec<&'static str>,
+    /// What became of the summary that it wanted, where one was missing.
+    pub summary: Option<SummaryOutcome>,
     /// Whether `x-secateur-bypass` was set.
     pub bypassed: bool,
     /// Bytes of the body that came in.
@@ -194,6 +197,7 @@ impl AuditEvent {
             failed_open: None,
             retried_original: false,
             struck_stack: Vec::new(),
+            summary: None,
             bypassed: false,
             bytes_before: 0,
             bytes_after: 0,

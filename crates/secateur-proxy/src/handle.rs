@@ -7,7 +7,7 @@ mod prepare;
 mod send;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use http::{Method, Request, Response};
@@ -18,7 +18,7 @@ use self::answer::{answer, refuse};
 use self::arrival::{Arrival, pick_workload};
 pub(crate) use self::own_paths::own_path;
 use self::prepare::{note, prepare};
-use self::send::{outgoing, send, send_prepared};
+use self::send::{only_outgoing, send, send_prepared};
 use crate::access::{Grant, RateLimits};
 use crate::audit::AuditEvent;
 use crate::canary::Canary;
@@ -31,6 +31,7 @@ use crate::pipeline::Engine;
 use crate::request_body::Guarded;
 use crate::response_body::ClientBody;
 use crate::route::{BYPASS_HEADER, Route};
+use crate::summary::Summarizer;
 use crate::surface::Surfaces;
 use crate::upstream::{OutBody, UpstreamClient};
 
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) canary: Arc<Canary>,
     pub(crate) slots: Arc<Semaphore>,
+    pub(crate) summarizer: Arc<Summarizer>,
     pub(crate) limits: RateLimits,
     pub(crate) pages: Option<Arc<dyn Pages>>,
     pub(crate) is_draining: std::sync::atomic::AtomicBool,
@@ -129,8 +131,7 @@ async fn forward(
         .filter(|_| !bypasses && shared.canary.wants(&arrival.workload));
     let Some(dialect) = mechanics else {
         arrival.exchange.streamed = Some(fate);
-        let path = arrival.route.path.clone();
-        let request = match outgoing(&arrival, &path, OutBody::Streamed(Box::new(body))) {
+        let request = match only_outgoing(&mut arrival, OutBody::Streamed(Box::new(body))) {
             Ok(request) => request,
             Err(refusal) => return refuse(&mut arrival.exchange, refusal, shape),
         };
@@ -155,6 +156,3 @@ async fn forward(
         Err(refusal) => refuse(&mut arrival.exchange, refusal, shape),
     }
 }
-
-/// How long a client may take to send a request's head.
-pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(60);

@@ -52,6 +52,26 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, reads_usage: bool) {
     }
 }
 
+/// Adds a value to the list of `anthropic-beta`, in one header.
+pub(crate) fn add_beta(headers: &mut HeaderMap, beta: &'static str) {
+    const NAME: HeaderName = HeaderName::from_static("anthropic-beta");
+    let known = headers
+        .get_all(NAME)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let mut list: Vec<&str> = known
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .collect();
+    if !list.contains(&beta) {
+        list.push(beta);
+    }
+    list.retain(|value| !value.is_empty());
+    if let Ok(value) = HeaderValue::from_str(&list.join(",")) {
+        headers.insert(NAME, value);
+    }
+}
+
 /// An upstream's headers, ready for the client.
 pub(crate) fn to_client(headers: &mut HeaderMap) {
     strip_hop_by_hop(headers);

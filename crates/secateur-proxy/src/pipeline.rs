@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use secateur_core::dialect::DialectId;
-use secateur_core::edit::{SkipReason, Target};
+use secateur_core::edit::{Action, SkipReason, Target};
 use secateur_core::mechanic::MechanicSet;
 use secateur_core::policy::Policy;
 use secateur_core::report::Report;
+use secateur_core::summary::{Summaries, WantedSummary};
 use secateur_core::{Candidates, Outcome, Request, prune};
 use tokio::sync::Semaphore;
 
@@ -21,6 +22,7 @@ use crate::audit::{FailOpen, Mechanic, Step};
 use crate::canary::{Allowance, Orders, session_key};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
+use crate::summary::{Scoped, SummaryOutcome};
 
 /// The call into the engine, as a value so that tests can make it panic or stall.
 pub trait Engine: Send + Sync + std::fmt::Debug {
@@ -49,6 +51,8 @@ pub(crate) struct Job {
     pub(crate) engine: Arc<dyn Engine>,
     /// What stands over the workload's configuration.
     pub(crate) orders: Orders,
+    /// Summaries that a model made, where the policy wants them.
+    pub(crate) summaries: Option<Scoped>,
 }
 
 /// What the chain decided.
@@ -66,6 +70,10 @@ pub(crate) struct Decision {
     pub(crate) session: Option<String>,
     /// Whether the conversation goes unchanged for comparison.
     pub(crate) held_out: bool,
+    /// Summaries that are missing.
+    pub(crate) wanted: Vec<WantedSummary>,
+    /// What became of them.
+    pub(crate) summary: Option<SummaryOutcome>,
 }
 
 impl Decision {
@@ -148,6 +156,7 @@ pub(crate) fn run(job: &Job) -> Decision {
         dialect: Some(job.dialect),
         model: job.path_model.as_deref(),
         others: offers.candidates(workload, &allowance),
+        summaries: job.summaries.as_ref().map(|known| known as &dyn Summaries),
         ..Request::default()
     };
     let off = Policy::default();
@@ -161,9 +170,10 @@ pub(crate) fn run(job: &Job) -> Decision {
         failed_open: outcome.error.map(|_| FailOpen::Engine),
         session,
         held_out: allowance.held_out,
+        wanted: outcome.wanted,
         ..Decision::default()
     };
-    let report = outcome.report;
+    let mut report = outcome.report;
     for mechanic in [Mechanic::M7, Mechanic::M3] {
         if decision.body.is_some() && report.stack.contains(&mechanic.name()) {
             decision.fired(mechanic);
@@ -178,8 +188,18 @@ pub(crate) fn run(job: &Job) -> Decision {
             step.skipped = Some(reason.into());
         }
     }
+    forget_words(&mut report);
     decision.report = Some(Arc::new(report));
     decision
+}
+
+/// A summary tells of the prompt, and the report goes to the audit.
+fn forget_words(report: &mut Report) {
+    for edit in &mut report.plan.edits {
+        if let Action::InsertTurn(_, text) = &mut edit.action {
+            text.clear();
+        }
+    }
 }
 
 /// Why a mechanic stayed out, or claimed the request and found nothing to do.

@@ -3,15 +3,15 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use tokio::time::{Instant, Sleep};
 
 use crate::error_shape::Refusal;
+use crate::idle::IdleTimer;
 
 /// Why a body did not arrive whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,8 +71,7 @@ impl RequestBodyError {
 pub(crate) struct Guarded {
     inner: Incoming,
     left: u64,
-    idle: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
+    idle: IdleTimer,
     fate: Arc<Fate>,
 }
 
@@ -82,8 +81,7 @@ impl Guarded {
         let guarded = Self {
             inner,
             left: limit_bytes as u64,
-            idle,
-            timer: None,
+            idle: IdleTimer::new(idle),
             fate: Arc::clone(&fate),
         };
         (guarded, fate)
@@ -125,7 +123,7 @@ impl Body for Guarded {
         let this = &mut *self;
         match Pin::new(&mut this.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                this.timer = None;
+                this.idle.moved();
                 if let Some(data) = frame.data_ref() {
                     let size = data.len() as u64;
                     this.fate.bytes.fetch_add(size, Ordering::Relaxed);
@@ -141,16 +139,8 @@ impl Body for Guarded {
             }
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Pending => {
-                let idle = this.idle;
-                let timer = this.timer.get_or_insert_with(|| {
-                    Box::pin(tokio::time::sleep_until(Instant::now() + idle))
-                });
-                match timer.as_mut().poll(context) {
-                    Poll::Ready(()) => {
-                        Poll::Ready(Some(Err(this.fate.fail(RequestBodyError::Stalled))))
-                    }
-                    Poll::Pending => Poll::Pending,
-                }
+                ready!(this.idle.poll_stalled(context));
+                Poll::Ready(Some(Err(this.fate.fail(RequestBodyError::Stalled))))
             }
         }
     }

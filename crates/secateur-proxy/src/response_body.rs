@@ -1,16 +1,16 @@
 //! A response on its way to the client: every frame passes as it is, and is looked at on the side.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use tokio::time::{Instant, Sleep};
 
 use crate::audit::Ended;
 use crate::exchange::Exchange;
+use crate::idle::IdleTimer;
 use crate::usage::UsageReader;
 
 /// Why a response broke off. The client sees its connection end.
@@ -78,8 +78,7 @@ pub(crate) struct Tapped {
     exchange: Exchange,
     bytes: u64,
     ended: Option<Ended>,
-    idle: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
+    idle: IdleTimer,
 }
 
 impl std::fmt::Debug for Tapped {
@@ -103,8 +102,7 @@ impl Tapped {
             exchange,
             bytes: 0,
             ended: None,
-            idle,
-            timer: None,
+            idle: IdleTimer::new(idle),
         }
     }
 
@@ -115,7 +113,7 @@ impl Tapped {
         let this = &mut *self;
         match Pin::new(&mut this.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                this.timer = None;
+                this.idle.moved();
                 if let Some(data) = frame.data_ref() {
                     this.bytes += data.len() as u64;
                     if let Some(shadow) = &mut this.exchange.shadow {
@@ -136,17 +134,9 @@ impl Tapped {
                 Poll::Ready(None)
             }
             Poll::Pending => {
-                let idle = this.idle;
-                let timer = this.timer.get_or_insert_with(|| {
-                    Box::pin(tokio::time::sleep_until(Instant::now() + idle))
-                });
-                match timer.as_mut().poll(context) {
-                    Poll::Ready(()) => {
-                        this.ended = Some(Ended::UpstreamStalled);
-                        Poll::Ready(Some(Err(ResponseBodyError::Stalled)))
-                    }
-                    Poll::Pending => Poll::Pending,
-                }
+                ready!(this.idle.poll_stalled(context));
+                this.ended = Some(Ended::UpstreamStalled);
+                Poll::Ready(Some(Err(ResponseBodyError::Stalled)))
             }
         }
     }

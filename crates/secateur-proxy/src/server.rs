@@ -21,10 +21,11 @@ use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore, respond_to_score};
 use crate::config::Config;
-use crate::handle::{HEAD_TIMEOUT, Shared, handle, own_path};
+use crate::handle::{Shared, handle, own_path};
 use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::response_body::ClientBody;
+use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces};
 use crate::upstream::UpstreamClient;
 
@@ -43,6 +44,9 @@ pub enum ServeError {
     /// No TLS.
     #[error("the system's root certificates cannot be read: {0}")]
     Roots(std::io::Error),
+    /// The folder of summaries.
+    #[error("the folder of summaries cannot be used: {0}")]
+    Summaries(std::io::Error),
 }
 
 /// What a proxy is made of.
@@ -112,7 +116,11 @@ impl Proxy {
         let addr = listener
             .local_addr()
             .map_err(|error| ServeError::Listen(config.listen, error))?;
-        let client = UpstreamClient::new(config.timeouts.connect).map_err(ServeError::Roots)?;
+        let client = UpstreamClient::new(config.timeouts.connect, &config.extra_roots)
+            .map_err(ServeError::Roots)?;
+        let store = &config.summaries;
+        let summaries = SummaryCache::new(store.max_bytes, store.folder.clone());
+        let summaries = summaries.map_err(ServeError::Summaries)?;
         let traces = config
             .otlp
             .clone()
@@ -138,6 +146,7 @@ impl Proxy {
             surfaces,
             engine,
             slots: Arc::new(Semaphore::new(cores * 2)),
+            summarizer: Arc::new(Summarizer::new(summaries)),
             limits: RateLimits::default(),
             pages,
             is_draining: AtomicBool::new(false),
@@ -172,7 +181,8 @@ impl Proxy {
     }
 
     /// Takes a new configuration over for all requests to come. The address, the number of
-    /// connections, the log's format and the traces stay as they were.
+    /// connections, the log's format, the traces, the root certificates and the store of summaries
+    /// stay as they were.
     ///
     /// # Errors
     /// The new configuration would open the proxy to the world; the old one stays.
@@ -251,6 +261,7 @@ fn serve_connection(
     // Events must not wait for each other.
     let _ = stream.set_nodelay(true);
     let watcher = graceful.watcher();
+    let head_timeout = shared.config.load().timeouts.request_idle;
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
         let _slot = slot;
@@ -260,7 +271,7 @@ fn serve_connection(
         server
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
+            .header_read_timeout(head_timeout)
             .max_buf_size(256 << 10)
             .auto_date_header(false);
         server

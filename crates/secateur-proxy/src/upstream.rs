@@ -1,6 +1,7 @@
 //! The client side: one pool of connections for all upstreams, system roots, HTTP/1.1 and HTTP/2.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
 
 use crate::request_body::{Guarded, RequestBodyError};
 
@@ -70,14 +73,17 @@ pub(crate) type SendError = hyper_util::client::legacy::Error;
 impl UpstreamClient {
     /// # Errors
     /// The system's root certificates could not be read.
-    pub(crate) fn new(connect_timeout: Duration) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        connect_timeout: Duration,
+        extra_roots: &[CertificateDer<'static>],
+    ) -> std::io::Result<Self> {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_keepalive(Some(Duration::from_secs(60)));
         http.set_connect_timeout(Some(connect_timeout));
         let https = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?
+            .with_tls_config(tls(extra_roots)?)
             .https_or_http()
             .enable_http1()
             .enable_http2()
@@ -100,4 +106,23 @@ impl UpstreamClient {
     ) -> Result<Response<Incoming>, SendError> {
         self.0.request(request).await
     }
+}
+
+/// The system's roots and these.
+fn tls(extra_roots: &[CertificateDer<'static>]) -> std::io::Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    // Some systems list certificates that no library can read; the others count.
+    let system = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(system.certs);
+    for root in extra_roots {
+        roots.add(root.clone()).map_err(std::io::Error::other)?;
+    }
+    if roots.is_empty() {
+        return Err(std::io::Error::other("there are none"));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(std::io::Error::other)?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

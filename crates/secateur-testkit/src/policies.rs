@@ -31,6 +31,18 @@ pub fn all(seed: u64) -> Vec<Named> {
         let policy = Policy::preset(preset.name).ok()?;
         Some(named(format!("preset {}", preset.name), policy))
     }));
+    policies.extend(
+        ["steady", "openclaw-adaptive"]
+            .into_iter()
+            .filter_map(|preset| {
+                let settings = [
+                    "recall=placeholder".to_owned(),
+                    "m7.min_messages=0".to_owned(),
+                ];
+                let policy = Policy::resolve(Some(preset), None, &settings).ok()?;
+                Some(named(format!("preset {preset} with recall"), policy))
+            }),
+    );
     policies
 }
 

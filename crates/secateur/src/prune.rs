@@ -84,6 +84,9 @@ pub(crate) fn summary(report: &Report, tokens: Option<&Tokens>) -> String {
                 report.before.messages,
                 thousands(report.first_edit_at.unwrap_or_default()),
             );
+            if let Some(beta) = report.beta {
+                line += &format!(", send it with the header anthropic-beta: {beta}");
+            }
             line
         }
         _ => format!(

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 /// A chat request of about `size` bytes, in turns of 500 characters.
-pub(crate) fn chat(size: usize) -> Bytes {
+pub(crate) fn chat(size: usize, stream: bool) -> Bytes {
     let mut body =
         String::from(r#"{"model":"gpt-5","messages":[{"role":"system","content":"Be brief."}"#);
     let mut at = 0;
@@ -20,6 +20,6 @@ pub(crate) fn chat(size: usize) -> Bytes {
     if at % 2 == 0 {
         body.push_str(r#",{"role":"user","content":"And now?"}"#);
     }
-    body.push_str("]}");
+    body.push_str(if stream { "],\"stream\":true}" } else { "]}" });
     Bytes::from(body)
 }

@@ -15,9 +15,29 @@ use crate::Outcome;
 /// One kind of request.
 #[derive(Clone, Debug)]
 pub(crate) struct Shot {
-    pub(crate) url: String,
-    pub(crate) body: Bytes,
-    pub(crate) stream: bool,
+    url: String,
+    body: Bytes,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Shot {
+    /// A body for a path.
+    pub(crate) fn new(path: &str, body: Bytes) -> Self {
+        Self {
+            url: path.to_owned(),
+            body,
+            headers: Vec::new(),
+        }
+    }
+
+    /// The same through a server.
+    pub(crate) fn through(&self, base: &str, headers: &[(&'static str, String)]) -> Self {
+        Self {
+            url: format!("{base}{}", self.url),
+            body: self.body.clone(),
+            headers: headers.to_vec(),
+        }
+    }
 }
 
 /// What came of a run.
@@ -27,6 +47,21 @@ pub(crate) struct Measured {
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
     pub(crate) failed: usize,
+    times: Vec<Duration>,
+    took: Duration,
+}
+
+impl Measured {
+    /// Several runs as one.
+    pub(crate) fn join(runs: Vec<Self>) -> Self {
+        let (mut times, mut took, mut failed) = (Vec::new(), Duration::ZERO, 0);
+        for run in runs {
+            times.extend(run.times);
+            took += run.took;
+            failed += run.failed;
+        }
+        measured(times, took, failed)
+    }
 }
 
 type LoadClient = Client<HttpConnector, Full<Bytes>>;
@@ -42,10 +77,9 @@ async fn fire(client: &LoadClient, shot: &Shot) -> Outcome<()> {
         .method(Method::POST)
         .uri(&shot.url)
         .header("content-type", "application/json")
-        .header("authorization", "Bearer sk-lab")
-        .header("x-portkey-provider", "openai");
-    if shot.stream {
-        request = request.header("x-stream", "1");
+        .header("authorization", "Bearer sk-lab");
+    for (name, value) in &shot.headers {
+        request = request.header(*name, value);
     }
     let response = client
         .request(request.body(Full::new(shot.body.clone()))?)
@@ -62,6 +96,12 @@ async fn fire(client: &LoadClient, shot: &Shot) -> Outcome<()> {
     }
 }
 
+/// Whether a shot is answered well.
+pub(crate) async fn is_up(shot: &Shot) -> bool {
+    let answered = tokio::time::timeout(Duration::from_secs(5), fire(&client(), shot)).await;
+    matches!(answered, Ok(Ok(())))
+}
+
 fn measured(mut times: Vec<Duration>, took: Duration, failed: usize) -> Measured {
     times.sort_unstable();
     let at = |share: f64| {
@@ -75,6 +115,8 @@ fn measured(mut times: Vec<Duration>, took: Duration, failed: usize) -> Measured
         p50_ms: at(0.5),
         p99_ms: at(0.99),
         failed,
+        times,
+        took,
     }
 }
 

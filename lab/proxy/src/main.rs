@@ -1,17 +1,23 @@
-//! Load benchmark: `cargo run --release -p lab-proxy`.
+//! Load benchmark: `lab/proxy/run`, or `cargo run --release -p lab-proxy` without installing peers.
 //!
 //! One upstream, and in front of it in turn: nothing, a plain hyper pass-through, Secateur with its
-//! mechanics off and on, nginx where it is installed, and any gateway whose URL is given
-//! (`--peer name=http://127.0.0.1:4000/path`). Every server is a process of its own; everything runs
-//! on loopback in one run, so the ratios count and the figures do not.
+//! mechanics off and on, and nginx, LiteLLM's proxy and Portkey's gateway where they are installed.
+//! Every server is a process of its own and ends with the run; everything runs on loopback in one
+//! run, so the ratios count and the figures do not.
+//!
+//! `--quick` takes short looks, `--write` keeps the page as `RESULTS.md`, `--no-peers` leaves the
+//! other gateways out, `--seconds` and `--connections` change the load.
 
 mod bodies;
+mod goals;
 mod load;
-mod nginx;
+mod machine;
 mod passthrough;
+mod peers;
 mod process;
 mod report;
 mod secateur;
+mod table;
 mod upstream;
 
 use std::error::Error;
@@ -24,24 +30,25 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 struct Options {
     seconds: Duration,
     connections: usize,
-    peers: Vec<(String, String)>,
+    peers: bool,
+    write: bool,
 }
 
 fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
     let mut options = Options {
         seconds: Duration::from_secs(3),
         connections: 16,
-        peers: Vec::new(),
+        peers: true,
+        write: false,
     };
     while let Some(flag) = args.next() {
-        let value = args.next().ok_or_else(|| format!("{flag} wants a value"))?;
+        let mut value = || args.next().ok_or_else(|| format!("{flag} wants a value"));
         match flag.as_str() {
-            "--seconds" => options.seconds = Duration::from_secs_f64(value.parse()?),
-            "--connections" => options.connections = value.parse()?,
-            "--peer" => {
-                let (name, url) = value.split_once('=').ok_or("--peer wants name=url")?;
-                options.peers.push((name.to_owned(), url.to_owned()));
-            }
+            "--quick" => options.seconds = Duration::from_millis(600),
+            "--write" => options.write = true,
+            "--no-peers" => options.peers = false,
+            "--seconds" => options.seconds = Duration::from_secs_f64(value()?.parse()?),
+            "--connections" => options.connections = value()?.parse()?,
             _ => return Err(format!("unknown flag {flag}").into()),
         }
     }
@@ -58,8 +65,9 @@ fn main() -> Outcome<()> {
         Some("serve-passthrough") => {
             runtime.block_on(passthrough::serve(&args.next().unwrap_or_default()))
         }
-        Some("serve-secateur") => {
-            runtime.block_on(secateur::serve(&args.next().unwrap_or_default()))
+        Some(role @ ("serve-secateur" | "serve-secateur-with-log")) => {
+            let with_log = role.ends_with("log");
+            runtime.block_on(secateur::serve(&args.next().unwrap_or_default(), with_log))
         }
         first => {
             let options = options(first.map(str::to_owned).into_iter().chain(args))?;

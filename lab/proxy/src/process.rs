@@ -42,13 +42,22 @@ impl Server {
 
     /// Memory that the process holds, in MB.
     pub(crate) fn resident_mb(&self) -> f64 {
+        self.memory_mb("VmRSS:")
+    }
+
+    /// The most memory that it ever held, in MB.
+    pub(crate) fn peak_mb(&self) -> f64 {
+        self.memory_mb("VmHWM:")
+    }
+
+    fn memory_mb(&self, key: &str) -> f64 {
         let Some(id) = self.child.id() else {
             return 0.0;
         };
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
         let line = status
             .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .find_map(|line| line.strip_prefix(key))
             .unwrap_or("0");
         let kib: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or(0.0);
         kib / 1024.0

@@ -1,165 +1,295 @@
 //! The runs, and what is printed of them.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use crate::bodies::chat;
+use crate::goals::{self, Goal};
 use crate::load::{Measured, Shot, closed, paced};
+use crate::peers::{self, Peer};
 use crate::process::Server;
-use crate::{Options, Outcome, nginx};
+use crate::table::Table;
+use crate::{Options, Outcome, machine};
 
 const PATH: &str = "/v1/chat/completions";
+const BODIES: [(usize, bool); 6] = [
+    (1_000, false),
+    (100_000, false),
+    (400_000, false),
+    (1_000, true),
+    (100_000, true),
+    (400_000, true),
+];
 
+/// Something that requests are sent through.
 struct Lane {
     name: String,
     url: String,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Lane {
+    fn new(name: &str, base: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            url: base.to_owned(),
+            headers: Vec::new(),
+        }
+    }
+
+    fn shot(&self, size: usize, stream: bool) -> Shot {
+        Shot::new(PATH, chat(size, stream)).through(&self.url, &self.headers)
+    }
+}
+
+fn label((size, stream): (usize, bool)) -> String {
+    format!("{} KB{}", size / 1000, if stream { ", events" } else { "" })
+}
+
+/// A folder that goes with the run.
+struct Work(PathBuf);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 pub(crate) async fn run(options: &Options) -> Outcome<()> {
-    let mut out = std::io::stdout();
+    let machine = machine::describe();
+    let work = Work(std::env::temp_dir().join(format!("secateur-lab-{}", std::process::id())));
+    std::fs::create_dir_all(&work.0)?;
     let upstream = Server::start("serve-upstream", "").await?;
     let passthrough = Server::start("serve-passthrough", &upstream.url).await?;
     let secateur = Server::start("serve-secateur", &upstream.url).await?;
+    let logging = Server::start("serve-secateur-with-log", &upstream.url).await?;
     let idle_mb = secateur.resident_mb();
-    let nginx = nginx::start(&upstream.url).await?;
+    let (peers, missing) = match options.peers {
+        true => peers::start(&upstream.url, &work.0, &Shot::new(PATH, chat(1_000, false))).await,
+        false => (Vec::new(), vec!["peers were not asked for".to_owned()]),
+    };
     let mut lanes = vec![
-        Lane {
-            name: "direct".into(),
-            url: format!("{}{PATH}", upstream.url),
-        },
-        Lane {
-            name: "hyper".into(),
-            url: format!("{}{PATH}", passthrough.url),
-        },
-        Lane {
-            name: "secateur".into(),
-            url: format!("{}{PATH}", secateur.url),
-        },
-        Lane {
-            name: "secateur m7".into(),
-            url: format!("{}/w/pruned{PATH}", secateur.url),
-        },
+        Lane::new("direct", &upstream.url),
+        Lane::new("hyper", &passthrough.url),
+        Lane::new("secateur", &secateur.url),
+        Lane::new("secateur, log", &logging.url),
+        Lane::new("secateur, m7", &format!("{}/w/pruned", secateur.url)),
     ];
-    match &nginx {
-        Some(nginx) => lanes.push(Lane {
-            name: "nginx".into(),
-            url: format!("{}{PATH}", nginx.url),
-        }),
-        None => writeln!(out, "nginx is not installed: left out")?,
-    }
-    lanes.extend(options.peers.iter().map(|(name, url)| Lane {
-        name: name.clone(),
-        // The benchmark's upstream has a port of its own in every run.
-        url: url.replace("UPSTREAM", &upstream.url),
+    lanes.extend(peers.iter().map(|peer| Lane {
+        name: peer.name.to_owned(),
+        url: peer.url.clone(),
+        headers: peer.headers.clone(),
     }));
-    writeln!(out, "upstream {}", upstream.url)?;
-    if std::env::var_os("LAB_WAIT").is_some() {
-        writeln!(out, "waiting 20 s for peers to be pointed at it")?;
-        out.flush()?;
-        tokio::time::sleep(std::time::Duration::from_secs(20)).await;
-    }
-    writeln!(
-        out,
-        "{:<24} {:<14} {:>10} {:>9} {:>9} {:>9} {:>7}",
-        "body", "server", "req/s", "of hyper", "p50 ms", "p99 ms", "failed"
+    let measured = measure(options, &lanes).await;
+    let peak_mb = secateur.peak_mb();
+    let page = page(
+        options,
+        &machine,
+        &peers,
+        &missing,
+        &measured,
+        (idle_mb, peak_mb),
     )?;
-    let mut half_rates = Vec::new();
-    for (size, stream) in [
-        (1_000, false),
-        (100_000, false),
-        (400_000, false),
-        (1_000, true),
-        (100_000, true),
-        (400_000, true),
-    ] {
-        let label = format!("{} KB{}", size / 1000, if stream { ", events" } else { "" });
-        let body = chat(size);
-        let mut hyper = 0.0;
-        for lane in &lanes {
-            let shot = Shot {
-                url: lane.url.clone(),
-                body: body.clone(),
-                stream,
-            };
-            let measured = closed(&shot, options.connections, options.seconds).await;
-            if lane.name == "hyper" {
-                hyper = measured.per_second;
+    for peer in peers {
+        peer.end().await;
+    }
+    std::io::stdout().write_all(page.as_bytes())?;
+    if options.write {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md");
+        std::fs::write(&path, page)?;
+    }
+    Ok(())
+}
+
+/// Everything that was measured.
+struct Results {
+    /// By body, then by lane.
+    closed: Vec<Vec<(String, Measured)>>,
+    paced: Vec<Vec<(String, Measured)>>,
+    rates: Vec<f64>,
+    alone: Vec<(String, Measured)>,
+}
+
+async fn measure(options: &Options, lanes: &[Lane]) -> Results {
+    let mut results = Results {
+        closed: Vec::new(),
+        paced: Vec::new(),
+        rates: Vec::new(),
+        alone: Vec::new(),
+    };
+    for body in BODIES {
+        progress(&format!("{}: throughput", label(body)));
+        // Twice through the lanes, so that a slow moment of the machine does not hit one alone.
+        let mut halves: Vec<Vec<Measured>> = lanes.iter().map(|_| Vec::new()).collect();
+        for _ in 0..2 {
+            for (lane, halves) in lanes.iter().zip(&mut halves) {
+                let shot = lane.shot(body.0, body.1);
+                halves.push(closed(&shot, options.connections, options.seconds / 2).await);
             }
-            row(&mut out, &label, &lane.name, &measured, hyper)?;
         }
-        half_rates.push((label, body, stream, hyper / 2.0));
-    }
-    writeln!(
-        out,
-        "\nat half of hyper's load, from the moment a request was due; added to hyper's own"
-    )?;
-    for (label, body, stream, rate) in half_rates {
-        let mut base: Option<Measured> = None;
+        let rows: Vec<(String, Measured)> = lanes
+            .iter()
+            .zip(halves)
+            .map(|(lane, halves)| (lane.name.clone(), Measured::join(halves)))
+            .collect();
+        let rate = per_second(&rows, "hyper") / 2.0;
+        progress(&format!("{}: half load", label(body)));
+        let mut latencies = Vec::new();
         for lane in lanes
             .iter()
             .filter(|lane| ["hyper", "secateur", "nginx"].contains(&lane.name.as_str()))
         {
-            let shot = Shot {
-                url: lane.url.clone(),
-                body: body.clone(),
-                stream,
-            };
-            let measured = paced(&shot, rate, options.seconds).await;
-            let (p50, p99) = base.as_ref().map_or((0.0, 0.0), |base| {
-                (measured.p50_ms - base.p50_ms, measured.p99_ms - base.p99_ms)
-            });
-            writeln!(
-                out,
-                "{label:<24} {:<14} {:>10.0} p50 {:>7.3} (+{p50:.3}) p99 {:>7.3} (+{p99:.3}) failed {}",
-                lane.name, rate, measured.p50_ms, measured.p99_ms, measured.failed
-            )?;
-            base.get_or_insert(measured);
+            let shot = lane.shot(body.0, body.1);
+            let mut halves = Vec::new();
+            for _ in 0..2 {
+                halves.push(paced(&shot, rate, options.seconds / 2).await);
+            }
+            latencies.push((lane.name.clone(), Measured::join(halves)));
         }
+        results.closed.push(rows);
+        results.paced.push(latencies);
+        results.rates.push(rate);
     }
-    writeln!(out, "\none connection, 400 KB")?;
-    let mut base = 0.0;
-    for lane in lanes.iter().take(4) {
-        let shot = Shot {
-            url: lane.url.clone(),
-            body: chat(400_000),
-            stream: false,
-        };
-        let measured = closed(&shot, 1, options.seconds).await;
-        if lane.name == "direct" {
-            base = measured.p50_ms;
-        }
-        writeln!(
-            out,
-            "{:<14} p50 {:>7.3} ms (+{:.3})",
-            lane.name,
-            measured.p50_ms,
-            measured.p50_ms - base
-        )?;
+    progress("one connection");
+    for lane in lanes.iter().filter(|lane| {
+        ["direct", "hyper", "secateur", "secateur, m7", "nginx"].contains(&lane.name.as_str())
+    }) {
+        let measured = closed(&lane.shot(400_000, false), 1, options.seconds).await;
+        results.alone.push((lane.name.clone(), measured));
     }
-    writeln!(
-        out,
-        "\nmemory of secateur: {idle_mb:.1} MB idle, {:.1} MB after the load",
-        secateur.resident_mb()
-    )?;
-    Ok(())
+    results
 }
 
-fn row(
-    out: &mut impl Write,
-    label: &str,
-    name: &str,
-    measured: &Measured,
-    hyper: f64,
-) -> Outcome<()> {
-    let share = if hyper > 0.0 {
-        format!("{:.0} %", measured.per_second * 100.0 / hyper)
-    } else {
-        "-".to_owned()
-    };
-    writeln!(
-        out,
-        "{label:<24} {name:<14} {:>10.0} {share:>9} {:>9.3} {:>9.3} {:>7}",
-        measured.per_second, measured.p50_ms, measured.p99_ms, measured.failed
-    )?;
-    out.flush()?;
-    Ok(())
+fn progress(what: &str) {
+    let mut out = std::io::stderr();
+    // Progress that cannot be shown is no reason to stop.
+    let _ = writeln!(out, "{what}");
+}
+
+fn find<'m>(rows: &'m [(String, Measured)], name: &str) -> Option<&'m Measured> {
+    let row = rows.iter().find(|(lane, _)| lane == name)?;
+    Some(&row.1)
+}
+
+fn per_second(rows: &[(String, Measured)], name: &str) -> f64 {
+    find(rows, name).map_or(0.0, |measured| measured.per_second)
+}
+
+fn page(
+    options: &Options,
+    machine: &str,
+    peers: &[Peer],
+    missing: &[String],
+    results: &Results,
+    (idle_mb, peak_mb): (f64, f64),
+) -> Outcome<String> {
+    let mut out = format!(
+        "# The proxy under load\n\n`lab/proxy/run --write`, {}, {machine}.\n\n\
+         One upstream, every server a process of its own, all on loopback in one run: the ratios \
+         count, not the figures. {} connections, {} s a cell in two halves. Secateur runs with audit \
+         events on; \"log\" writes its JSON lines too, \"m7\" prunes with the preset `tessera`.\n\n",
+        machine::today(),
+        options.connections,
+        options.seconds.as_secs_f64(),
+    );
+    for peer in peers {
+        out.push_str(&format!("- {} {}\n", peer.name, peer.version));
+    }
+    for missing in missing {
+        out.push_str(&format!("- {missing}\n"));
+    }
+    let mut goals = Vec::new();
+    let mut table = Table::new(&[
+        "body", "server", "req/s", "of hyper", "p50 ms", "p99 ms", "failed",
+    ]);
+    for (body, rows) in BODIES.into_iter().zip(&results.closed) {
+        let hyper = per_second(rows, "hyper");
+        let ours = per_second(rows, "secateur");
+        for (name, measured) in rows {
+            table.row([
+                label(body),
+                name.clone(),
+                format!("{:.0}", measured.per_second),
+                format!("{:.0} %", measured.per_second * 100.0 / hyper.max(1.0)),
+                format!("{:.3}", measured.p50_ms),
+                format!("{:.3}", measured.p99_ms),
+                measured.failed.to_string(),
+            ]);
+        }
+        let what = format!("{}, requests/s of hyper's", label(body));
+        goals.push(Goal::at_least(
+            what,
+            80.0,
+            ours * 100.0 / hyper.max(1.0),
+            " %",
+        ));
+        for (peer, times) in [("litellm", 20.0), ("portkey", 5.0)] {
+            let theirs = per_second(rows, peer);
+            if theirs > 0.0 {
+                let what = format!("{}, requests/s of {peer}'s", label(body));
+                goals.push(Goal::at_least(what, times, ours / theirs, " ×"));
+            }
+        }
+    }
+    out.push_str("\n## Throughput\n\n");
+    table.print(&mut out);
+    half_load(&mut out, results, &mut goals);
+    alone(&mut out, results, &mut goals);
+    out.push_str(&format!(
+        "\nMemory of Secateur: {idle_mb:.1} MB idle, {peak_mb:.1} MB at its highest under all of this.\n"
+    ));
+    goals.push(Goal::at_most("memory when idle", 30.0, idle_mb, " MB"));
+    goals::print(&mut out, &goals)?;
+    Ok(out)
+}
+
+fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
+    out.push_str(
+        "\n## At half of hyper's highest load\n\nFrom the moment at which a request was due; in brackets what is added to hyper's own.\n\n",
+    );
+    let mut table = Table::new(&["body", "server", "req/s", "p50 ms", "p99 ms", "failed"]);
+    for ((body, rows), rate) in BODIES.into_iter().zip(&results.paced).zip(&results.rates) {
+        let Some(hyper) = find(rows, "hyper") else {
+            continue;
+        };
+        for (name, measured) in rows {
+            let (p50, p99) = (
+                measured.p50_ms - hyper.p50_ms,
+                measured.p99_ms - hyper.p99_ms,
+            );
+            table.row([
+                label(body),
+                name.clone(),
+                format!("{rate:.0}"),
+                format!("{:.3} ({p50:+.3})", measured.p50_ms),
+                format!("{:.3} ({p99:+.3})", measured.p99_ms),
+                measured.failed.to_string(),
+            ]);
+            if name == "secateur" {
+                let what = |which: &str| format!("{}, added at half load, {which}", label(body));
+                goals.push(Goal::at_most(what("p50"), 0.3, p50, " ms"));
+                goals.push(Goal::at_most(what("p99"), 1.0, p99, " ms"));
+            }
+        }
+    }
+    table.print(out);
+}
+
+fn alone(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
+    out.push_str("\n## One connection, 400 KB\n\n");
+    let mut table = Table::new(&["server", "p50 ms", "added to direct", "p99 ms"]);
+    let direct = find(&results.alone, "direct").map_or(0.0, |measured| measured.p50_ms);
+    for (name, measured) in &results.alone {
+        table.row([
+            name.clone(),
+            format!("{:.3}", measured.p50_ms),
+            format!("{:+.3}", measured.p50_ms - direct),
+            format!("{:.3}", measured.p99_ms),
+        ]);
+    }
+    table.print(out);
+    if let Some(m7) = find(&results.alone, "secateur, m7") {
+        let what = "400 KB with M7, added to direct, p50";
+        goals.push(Goal::at_most(what, 3.0, m7.p50_ms - direct, " ms"));
+    }
 }

@@ -55,14 +55,24 @@ fn events() -> Vec<Bytes> {
     events
 }
 
+/// Clients write the key last; gateways that write the body anew put it near an end too.
+fn asks_for_events(body: &[u8]) -> bool {
+    let head = &body[..body.len().min(200)];
+    let tail = &body[body.len().saturating_sub(200)..];
+    [head, tail].iter().any(|end| {
+        let text = String::from_utf8_lossy(end);
+        text.contains("\"stream\":true") || text.contains("\"stream\": true")
+    })
+}
+
 async fn respond(
     request: Request<Incoming>,
     json: Bytes,
     events: Vec<Bytes>,
 ) -> Result<Response<Chunks>, Infallible> {
-    let is_stream = request.headers().contains_key("x-stream");
     // A body that breaks off ends its connection.
-    let _ = request.into_body().collect().await;
+    let body = request.into_body().collect().await;
+    let is_stream = body.is_ok_and(|body| asks_for_events(&body.to_bytes()));
     let (kind, chunks) = if is_stream {
         ("text/event-stream", events)
     } else {

@@ -1,12 +1,12 @@
 //! `openai-chat`: `messages` with `tool_calls` and role `tool`, and the legacy `function_call`.
 
 use super::read::{
-    duplicate, expect_array, expect_object, look_ahead, once, opaque, reasoning_part,
+    arguments, duplicate, expect_array, expect_object, look_ahead, once, opaque, reasoning_part,
     result_content, string_part, text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
 use crate::json::{Cursor, JsonStr, Kind};
-use crate::view::{ArgsForm, Builder, Home, Part, PartKind, Role};
+use crate::view::{Builder, Home, Part, PartKind, Role};
 
 pub(super) struct OpenaiChat;
 
@@ -209,16 +209,7 @@ fn function<'a>(
             "name" => part.name = cursor.string_or_skip()?,
             "arguments" | "input" => {
                 once(&mut seen_args, (), key)?;
-                if cursor.peek()? == Kind::String {
-                    let text = cursor.string()?;
-                    builder.slot(text, Home::Fixed, false);
-                    part.value = text.quoted();
-                    part.args = ArgsForm::Text;
-                } else {
-                    // Some servers take an object here.
-                    part.value = cursor.skip()?;
-                    part.args = ArgsForm::Value;
-                }
+                arguments(builder, cursor, &mut part)?;
             }
             _ => drop(cursor.skip()?),
         }

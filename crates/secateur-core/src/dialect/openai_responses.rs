@@ -4,8 +4,8 @@
 //! dialects; each output of a tool is a turn of its own, as in chat.
 
 use super::read::{
-    expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape, string_part,
-    text_part,
+    arguments, expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape,
+    string_part, text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
 use crate::json::{Cursor, Kind, Span};
@@ -249,15 +249,7 @@ fn call<'a>(
             "name" => part.name = cursor.string_or_skip()?,
             "arguments" | "input" | "action" | "operation" => {
                 once(&mut args, (), key)?;
-                if cursor.peek()? == Kind::String {
-                    let text = cursor.string()?;
-                    builder.slot(text, Home::Fixed, false);
-                    part.value = text.quoted();
-                    part.args = ArgsForm::Text;
-                } else {
-                    part.value = cursor.skip()?;
-                    part.args = ArgsForm::Value;
-                }
+                arguments(builder, cursor, &mut part)?;
             }
             _ => drop(cursor.skip()?),
         }

@@ -2,7 +2,7 @@
 
 use super::ReadError;
 use crate::json::{Cursor, JsonError, JsonProblem, JsonStr, Kind, Span};
-use crate::view::{Builder, ContentForm, Home, Part, PartKind};
+use crate::view::{ArgsForm, Builder, ContentForm, Home, Part, PartKind};
 
 /// Fills `slot`, or fails: parsers disagree on which of two equal keys counts.
 pub(super) fn once<T>(slot: &mut Option<T>, value: T, key: JsonStr) -> Result<(), ReadError> {
@@ -138,6 +138,24 @@ pub(super) fn string_part<'a>(
     part.form = ContentForm::Str;
     part.value = text.quoted();
     builder.part(part, slots)?;
+    Ok(())
+}
+
+/// The arguments of a call: JSON in a string, or the value itself, which some servers take.
+pub(super) fn arguments<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    part: &mut Part,
+) -> Result<(), ReadError> {
+    if cursor.peek()? == Kind::String {
+        let text = cursor.string()?;
+        builder.slot(text, Home::Fixed, false);
+        part.value = text.quoted();
+        part.args = ArgsForm::Text;
+    } else {
+        part.value = cursor.skip()?;
+        part.args = ArgsForm::Value;
+    }
     Ok(())
 }
 

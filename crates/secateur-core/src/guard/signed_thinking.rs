@@ -2,7 +2,8 @@
 //!
 //! On models that sign each block alone nothing needs to be done: an edit elsewhere is safe. On
 //! bound models every thinking block behind the first edit is invalid, so the plan also removes
-//! those blocks whole. If an open tool exchange needs one of them, the plan waits.
+//! those blocks whole. If an open tool exchange needs one of them, the plan waits, unless the policy
+//! leaves it to the provider to drop what is invalid.
 
 use crate::compose::{Draft, Stage};
 use crate::dialect::DialectId;
@@ -43,9 +44,26 @@ pub(crate) fn signed_thinking(
     else {
         return;
     };
-    match invalid_thinking(view, visible, first_edit, open, draft) {
-        Ok(removals) => draft.complete(removals),
+    match invalid_thinking(view, model, visible, first_edit, open, draft) {
+        Ok(invalid) => invalid.settle(draft),
         Err(reason) => draft.abandon(reason),
+    }
+}
+
+/// What becomes of the thinking that an edit makes invalid.
+#[derive(Default)]
+struct Invalid {
+    removals: Vec<Edit>,
+    /// Some stays for the provider to drop.
+    is_left: bool,
+}
+
+impl Invalid {
+    fn settle(self, draft: &mut Draft) {
+        draft.complete(self.removals);
+        if self.is_left {
+            draft.drop_block();
+        }
     }
 }
 
@@ -55,12 +73,13 @@ pub(crate) fn signed_thinking(
 /// They cannot be removed.
 fn invalid_thinking(
     view: &View<'_>,
+    model: ModelFacts,
     visible: u32,
     from: PartId,
     open: Option<TurnId>,
     draft: &Draft,
-) -> Result<Vec<Edit>, SkipReason> {
-    let mut removals = Vec::new();
+) -> Result<Invalid, SkipReason> {
+    let mut invalid = Invalid::default();
     for id in view.part_ids().skip(from.index()) {
         let part = view.part(id);
         let Some(turn) = part.turn.filter(|turn| turn.0 < visible) else {
@@ -70,6 +89,10 @@ fn invalid_thinking(
             continue;
         }
         if Some(turn) == open {
+            if model.may_drop_block {
+                invalid.is_left = true;
+                continue;
+            }
             return Err(SkipReason::OpenExchangeNeedsThinking);
         }
         let others_stay = view.parts_of(turn).any(|other| {
@@ -78,7 +101,7 @@ fn invalid_thinking(
         if !others_stay {
             return Err(SkipReason::WouldBeEmpty);
         }
-        removals.push(Edit {
+        invalid.removals.push(Edit {
             action: Action::DropPart(id),
             strategy: GUARD,
             why: Why::ThinkingBoundToEdit,
@@ -86,7 +109,7 @@ fn invalid_thinking(
             chars_after: 0,
         });
     }
-    Ok(removals)
+    Ok(invalid)
 }
 
 fn is_bound(stage: &Stage<'_, '_>) -> bool {
@@ -101,7 +124,8 @@ pub(crate) fn open_exchange_needs_thinking(
     draft: &Draft,
 ) -> bool {
     let open = open_exchange(stage.view, visible);
-    is_bound(stage) && invalid_thinking(stage.view, visible, from, open, draft).is_err()
+    is_bound(stage)
+        && invalid_thinking(stage.view, stage.model, visible, from, open, draft).is_err()
 }
 
 /// Removes the thinking that a round from `from` on makes invalid: what was produced before it.
@@ -111,10 +135,11 @@ pub(crate) fn remove_bound_thinking(
     from: PartId,
     draft: &mut Draft,
 ) {
+    let open = open_exchange(stage.view, visible);
     if is_bound(stage)
-        && let Ok(removals) = invalid_thinking(stage.view, visible, from, None, draft)
+        && let Ok(invalid) = invalid_thinking(stage.view, stage.model, visible, from, open, draft)
     {
-        draft.complete(removals);
+        invalid.settle(draft);
     }
 }
 

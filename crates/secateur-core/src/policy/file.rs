@@ -6,8 +6,10 @@ use toml::{Table, Value};
 
 use super::nearest::nearest;
 use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
+use crate::recall::Recall;
 use crate::rounds::Rounds;
-use crate::strategy::{self, LooseWhitespace, Options};
+use crate::strategy::{self, LooseWhitespace, Options, Summary};
+use crate::thinking_escape::ThinkingBinding;
 
 /// What is wrong with a policy, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +28,8 @@ pub struct PolicyError {
 struct Head {
     preset: Option<String>,
     cadence: Cadence,
+    thinking_binding: ThinkingBinding,
+    recall: Recall,
     context_tokens: usize,
     models: BTreeMap<String, ModelOverride>,
     m7: M7,
@@ -33,9 +37,11 @@ struct Head {
     rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 7] = [
+const TOP_KEYS: [&str; 9] = [
     "preset",
     "cadence",
+    "thinking_binding",
+    "recall",
     "context_tokens",
     "models",
     "m7",
@@ -62,7 +68,8 @@ impl Policy {
         file: Option<&str>,
         settings: &[String],
     ) -> Result<Self, PolicyError> {
-        let file = match file {
+        let text = file;
+        let file = match text {
             Some(text) => parse(text)?,
             None => Table::new(),
         };
@@ -75,8 +82,25 @@ impl Policy {
         for setting in settings {
             merge(&mut table, parse_setting(setting)?);
         }
-        typed(table)
+        let policy = typed(table)?;
+        check_summary_model(&policy, text.unwrap_or_default())?;
+        Ok(policy)
     }
+}
+
+/// A summary needs somebody who writes it.
+fn check_summary_model(policy: &Policy, text: &str) -> Result<(), PolicyError> {
+    let options = &policy.options.summarized_turns;
+    if options.summary != Summary::Model || !options.summary_model.is_empty() {
+        return Ok(());
+    }
+    let asks = |line: &str| line.contains("summary") && line.contains("\"model\"");
+    let line = text.lines().position(asks);
+    let place = line.map_or(String::new(), |at| format!(" on line {}", at + 1));
+    Err(PolicyError {
+        message: format!("summarized-turns: `summary = \"model\"`{place} needs a `summary_model`"),
+        hint: Some("name the model that shall write summaries, as it is called on the wire".into()),
+    })
 }
 
 fn find_preset(name: &str) -> Result<&'static Preset, PolicyError> {
@@ -228,6 +252,8 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
     }
     Ok(Policy {
         cadence: file.cadence,
+        thinking_binding: file.thinking_binding,
+        recall: file.recall,
         context_tokens: file.context_tokens,
         models: file.models,
         m7: file.m7,

@@ -13,8 +13,10 @@ pub use template::{template, template_of};
 use std::collections::BTreeMap;
 
 use crate::models;
+use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{LooseWhitespace, Options, Strategy, options};
+use crate::thinking_escape::ThinkingBinding;
 
 /// When new decisions are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -54,6 +56,10 @@ pub struct ModelOverride {
 pub struct Policy {
     /// When new decisions are taken.
     pub cadence: Cadence,
+    /// What to do where a cut makes thinking invalid that an open tool exchange needs.
+    pub thinking_binding: ThinkingBinding,
+    /// Where ids are given out by which cut text can be asked for.
+    pub recall: Recall,
     /// The window of models that neither the policy nor the built-in table knows, in tokens; 0 is
     /// 200,000.
     pub context_tokens: usize,

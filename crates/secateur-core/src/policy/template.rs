@@ -1,11 +1,17 @@
 //! Policy files with every key, its value and its documentation, made from the code.
 
 use super::{Cadence, M7, PRESETS, Policy, PolicyError, Preset, spell};
+use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{self, OptionFact};
+use crate::thinking_escape::ThinkingBinding;
 
 const CADENCE: &str =
     "When new decisions are taken: `every-request`, or in `rounds`, when they pay.";
+const THINKING_BINDING: &str = "Where thinking is bound to what stands before it and an open tool exchange needs its own: `wait` \
+    until it is over, or cut and let the provider drop what is invalid (`drop_block`: adds a field, and a beta header).";
+const RECALL: &str = "Ids by which cut text can be asked for, where it is captured: `off`, in the `report`, \
+    or also in each `placeholder`.";
 const CONTEXT_TOKENS: &str = "The window of models that are not known, in tokens; 0 is 200,000. \
     A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model.";
 const M7_ABOUT: &str = "Context pruning: a list of strategies.";
@@ -28,6 +34,13 @@ pub fn template() -> String {
     out.push_str("# preset = \"\"\n\n");
     comment(&mut out, CADENCE);
     out.push_str(&format!("cadence = {}\n\n", spell(&Cadence::default())));
+    comment(&mut out, THINKING_BINDING);
+    out.push_str(&format!(
+        "thinking_binding = {}\n\n",
+        spell(&ThinkingBinding::default())
+    ));
+    comment(&mut out, RECALL);
+    out.push_str(&format!("recall = {}\n\n", spell(&Recall::default())));
     comment(&mut out, CONTEXT_TOKENS);
     out.push_str("context_tokens = 0\n");
     table(&mut out, "m7", M7_ABOUT, M7::OPTIONS);

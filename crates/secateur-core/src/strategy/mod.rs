@@ -46,7 +46,7 @@ pub use padded_listings::PaddedListings;
 pub use repeated_lines::RepeatedLines;
 pub use repeated_results::RepeatedResults;
 pub use stale_results::StaleResults;
-pub use summarized_turns::{SummarizedTurns, Summary};
+pub use summarized_turns::{OnMiss, SummarizedTurns, Summary};
 pub use superseded_reads::SupersededReads;
 pub use tool_class::ToolClass;
 pub use tool_names::ToolNames;

@@ -7,6 +7,15 @@
 //! were called on, what failed, and sentences in which the model settled on something. The extract
 //! is made from the dropped turns alone and says the same for the same turns.
 //!
+//! With `summary = "model"` it goes on with what `summary_model` wrote about the dropped turns. The
+//! proxy asks for it through the workload's upstream and keeps it under the content it stands for,
+//! so that the same history always gets the same bytes; elsewhere there is no model to ask. The cut
+//! then moves in steps of `summary_step_turns`, so that the turns behind a summary, and with them
+//! the cached prefix, stay the same in between. A summary that is not there within the workload's
+//! budget is done without: `summary_on_miss = "digest"` puts the extract in its place, for good;
+//! `"earlier"` keeps the cut at the newest earlier step that has its summary (none: nothing is cut)
+//! and takes the new one when it is there.
+//!
 //! ## When it stays out
 //! Conversations of `max_turns` turns or fewer, and histories that are shorter than the message in
 //! their place. The system prompt, what stands before the first user turn, the last user turn, the
@@ -18,11 +27,14 @@
 //!
 //! Idempotent: a summary that is all there is to drop stays.
 
-use super::turns_outside_window::{conversation, cut};
+mod by_model;
+mod older;
+
+use self::older::Older;
+use super::turns_outside_window::conversation;
 use super::{Strategy, digest, options};
-use crate::edit::{Action, Edit, Plan, SkipReason, StrategyId, Why};
+use crate::edit::{Plan, StrategyId};
 use crate::scene::Scene;
-use crate::view::{PartKind, TurnId};
 
 /// What stands in the place of dropped turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,6 +45,19 @@ pub enum Summary {
     Placeholder,
     /// That, and what can be extracted from them.
     Digest,
+    /// That, and what a model wrote about them.
+    Model,
+}
+
+/// What happens while a model's summary is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnMiss {
+    /// The extract takes its place.
+    #[default]
+    Digest,
+    /// The newest earlier summary stands, or nothing is cut.
+    Earlier,
 }
 
 options! {
@@ -40,8 +65,14 @@ options! {
     pub struct SummarizedTurns {
         /// Turns that stay at the end, at least the last one.
         max_turns: usize = 20,
-        /// `placeholder` or `digest`.
+        /// `placeholder`, `digest` or `model`.
         summary: Summary = Summary::Placeholder,
+        /// The model that writes summaries, by its name on the wire (`model`).
+        summary_model: String = String::new(),
+        /// The cut moves in steps of so many turns (`model`).
+        summary_step_turns: usize = 10,
+        /// While a summary is not there: `digest` or `earlier` (`model`).
+        summary_on_miss: OnMiss = OnMiss::Digest,
     }
 }
 
@@ -57,89 +88,18 @@ impl Strategy for SummarizedTurns {
 
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let turns = conversation(scene);
-        let cut = cut(scene, &turns, self.max_turns, |_| true);
-        let mut wanted = scene.no_turns();
-        for &turn in &turns[..cut] {
-            wanted[turn.index()] = true;
+        if self.summary == Summary::Model {
+            return by_model::plan(self, scene, &turns);
         }
-        let settled = scene.settle_told_drops(wanted);
-        let dropped: Vec<TurnId> = turns
-            .iter()
-            .copied()
-            .filter(|turn| settled[turn.index()])
-            .collect();
-        let told: Vec<Option<usize>> = dropped
-            .iter()
-            .map(|&turn| told_turns(scene, turn))
-            .collect();
-        let (Some(&first), false) = (dropped.first(), told.iter().all(Option::is_some)) else {
-            return Plan::skip(Self::ID, SkipReason::NothingToCut);
+        let older = match Older::before(scene, &turns, self.max_turns) {
+            Ok(older) => older,
+            Err(reason) => return Plan::skip(Self::ID, reason),
         };
-        // The message stands where the first dropped turn stood: before the first turn behind it
-        // that stays. It never comes behind the last user message, whose place it would take.
-        let before = turns
-            .iter()
-            .copied()
-            .find(|&turn| turn > first && !settled[turn.index()]);
-        let before = match scene.last_user() {
-            Some(last_user) => before.map(|before| before.min(last_user)),
-            None => before,
-        };
-        let Some(before) = before else {
-            return Plan::skip(Self::ID, SkipReason::LastTurnStays);
-        };
-        // An earlier summary stands for the turns it tells of.
-        let count: usize = told.iter().map(|told| told.unwrap_or(1)).sum();
-        let room: usize = dropped.iter().map(|&turn| scene.turn_bytes(turn)).sum();
-        let fits = |text: &String| scene.user_turn_bytes(text) < room;
-        let plain = heading(count);
-        let text = match self.summary {
-            Summary::Placeholder => Some(plain).filter(fits),
-            Summary::Digest => Some(format!("{plain}{}", digest::of(scene, &dropped)))
-                .filter(fits)
-                .or(Some(plain).filter(fits)),
-        };
-        let Some(text) = text else {
-            return Plan::skip(Self::ID, SkipReason::NotSmaller);
-        };
-        let mut plan = Plan::default();
-        plan.edits.push(Edit {
-            chars_before: 0,
-            chars_after: text.chars().count(),
-            action: Action::InsertTurn(before, text),
-            strategy: Self::ID,
-            why: Why::Summarized,
-        });
-        for &turn in &turns[..cut] {
-            plan.edits
-                .push(scene.drop_turn(turn, Self::ID, Why::Summarized));
+        match self.summary {
+            Summary::Digest => older.tell(scene, &[&digest::of(scene, &older.dropped), ""]),
+            Summary::Placeholder | Summary::Model => older.tell(scene, &[""]),
         }
-        plan
     }
-}
-
-const START: &str = "[Previous context: ";
-const END: &str = " turns summarized]";
-
-fn heading(count: usize) -> String {
-    format!("{START}{count}{END}")
-}
-
-/// How many turns an earlier summary tells of, if the turn is one.
-fn told_turns(scene: &Scene<'_, '_>, turn: TurnId) -> Option<usize> {
-    let mut parts = scene.parts(turn);
-    let (Some(only), None) = (parts.next(), parts.next()) else {
-        return None;
-    };
-    if scene.kind(only) != PartKind::Text || !scene.is_user_authored(turn) {
-        return None;
-    }
-    let text = scene.text(only);
-    let (count, rest) = text.strip_prefix(START)?.split_once(END)?;
-    if !rest.is_empty() && !rest.starts_with('\n') {
-        return None;
-    }
-    count.parse().ok()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! alone. Scores, events and log lines hold no text of a request or an answer, and no credential.
 
 mod gate;
+mod ledger_store;
 mod options;
 mod orders;
 mod posted_scores;

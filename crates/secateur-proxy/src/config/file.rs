@@ -56,6 +56,7 @@ pub(super) struct File {
     pub(super) upstream: RawUpstreams,
     pub(super) timeouts: RawTimeouts,
     pub(super) workload: BTreeMap<Spanned<String>, RawWorkload>,
+    pub(super) summaries: RawSummaries,
     pub(super) key: Vec<RawKey>,
     pub(super) otlp: Option<RawOtlp>,
 }
@@ -66,6 +67,8 @@ pub(super) struct RawUpstreams {
     pub(super) openai: Option<Spanned<String>>,
     pub(super) anthropic: Option<Spanned<String>>,
     pub(super) gemini: Option<Spanned<String>>,
+    /// For all upstreams; not in a workload.
+    pub(super) ca_file: Option<Spanned<PathBuf>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,6 +108,7 @@ pub(super) struct RawWorkload {
     pub(super) canary: Option<super::canary::RawCanary>,
     pub(super) route: Option<RawRoute>,
     pub(super) expected_schema: Option<RawSchema>,
+    pub(super) summary: RawSummary,
 }
 
 impl Default for RawWorkload {
@@ -121,8 +125,36 @@ impl Default for RawWorkload {
             canary: None,
             route: None,
             expected_schema: None,
+            summary: RawSummary::default(),
         }
     }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawSummary {
+    pub(super) wait_ms: u64,
+    pub(super) timeout_ms: u64,
+    pub(super) calls_per_minute: u32,
+    pub(super) max_tokens: u32,
+}
+
+impl Default for RawSummary {
+    fn default() -> Self {
+        Self {
+            wait_ms: 10_000,
+            timeout_ms: 30_000,
+            calls_per_minute: 30,
+            max_tokens: 1024,
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawSummaries {
+    pub(super) folder: Option<PathBuf>,
+    pub(super) max_mb: Option<Spanned<usize>>,
 }
 
 #[derive(Debug, Deserialize)]

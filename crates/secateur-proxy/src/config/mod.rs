@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
+use rustls::pki_types::CertificateDer;
 use secateur_core::policy::Policy;
 
 pub use error::ConfigError;
@@ -23,6 +24,7 @@ pub use template::TEMPLATE;
 
 use crate::canary::CanaryOptions;
 use crate::mechanic::{ModelRoutes, OutputSchema};
+use crate::summary::SummaryBudget;
 
 /// The workload of requests that name none. No mechanic is on unless the file says so.
 pub const DEFAULT_WORKLOAD: &str = "default";
@@ -60,7 +62,7 @@ pub struct Timeouts {
     pub response_head: Duration,
     /// Between two chunks of a response.
     pub response_idle: Duration,
-    /// Between two chunks of a request.
+    /// For a request's head, and between two chunks of its body.
     pub request_idle: Duration,
     /// For streams that are under way when the proxy is asked to stop.
     pub shutdown: Duration,
@@ -112,6 +114,8 @@ pub struct Workload {
     pub holdout_pct: f64,
     /// What watches over the quality of the answers.
     pub canary: Arc<CanaryOptions>,
+    /// What may be spent on summaries that a model makes.
+    pub summary: SummaryBudget,
 }
 
 impl Workload {
@@ -135,6 +139,15 @@ pub struct ClientKey {
     pub credentials: BTreeMap<Provider, Secret>,
     /// Requests in a minute; 0 is no limit.
     pub requests_per_minute: u32,
+}
+
+/// Where summaries that a model made are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryStore {
+    /// A folder, so that they outlive the proxy; `None` keeps them in memory alone.
+    pub folder: Option<std::path::PathBuf>,
+    /// The most bytes of them, in memory and on disk each.
+    pub max_bytes: usize,
 }
 
 /// Where traces go.
@@ -165,6 +178,10 @@ pub struct Config {
     pub keys: Vec<ClientKey>,
     /// Traces; `None`: no traces.
     pub otlp: Option<Otlp>,
+    /// Certificates that upstreams may be signed by, besides the system's roots.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// Where summaries are kept.
+    pub summaries: SummaryStore,
     /// Other files that were read: policies and schemas.
     pub files: Vec<std::path::PathBuf>,
     default: Arc<Workload>,

@@ -19,6 +19,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # openai = "https://api.openai.com"
 # anthropic = "https://api.anthropic.com"
 # gemini = "https://generativelanguage.googleapis.com"
+# ca_file = "ca.pem" # certificates to trust besides the system's, read at the start
 
 [timeouts]
 # connect_s = 10
@@ -62,6 +63,14 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # enabled = true
 # strategies = ["middle-turns"]
 
+# What `summarized-turns` with `summary = "model"` may spend. A request waits for its summary at most
+# wait_ms; a call may take timeout_ms and goes on when nobody waits. See docs/proxy.md.
+# [workload.coding.summary]
+# wait_ms = 10000
+# timeout_ms = 30000
+# calls_per_minute = 30
+# max_tokens = 1024
+
 # M1: small requests without tools or images go to a cheaper model.
 # [workload.coding.route]
 # max_body_chars = 8000
@@ -71,6 +80,12 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # [workload.coding.expected_schema]
 # name = "answer"
 # schema_file = "answer.schema.json"
+
+# Where summaries that a model made are kept: in memory, and in a folder so that they outlive the
+# proxy. They tell of prompts; the files are for the proxy's own user.
+[summaries]
+# folder = "summaries"
+# max_mb = 64
 
 # Virtual client keys. The proxy knows only their SHA-256 and sends the credential from the
 # environment variable in their place.

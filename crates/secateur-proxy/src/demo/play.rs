@@ -15,7 +15,7 @@ pub(super) async fn play(
     workload: &str,
     session: &Session,
 ) -> Result<(), CommandError> {
-    let client = UpstreamClient::new(Duration::from_secs(5))?;
+    let client = UpstreamClient::new(Duration::from_secs(5), &[])?;
     let failed = |what: String| CommandError::Demo(format!("{}: {what}", session.name));
     for body in &session.requests {
         let request = Request::builder()

@@ -4,12 +4,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, header};
+use http_body_util::Full;
 use secateur_core::dialect::DialectId;
+use secateur_core::summary::WantedSummary;
 
+use super::send::outgoing;
 use super::{Arrival, Shared};
 use crate::audit::FailOpen;
 use crate::encoding::{Encoding, decode};
 use crate::pipeline::{Decision, Job, decide};
+use crate::summary::{Desk, SummaryOutcome, summary_request};
+use crate::upstream::OutBody;
 
 /// Runs the chain over a body that is there.
 pub(super) async fn prepare(
@@ -41,8 +46,9 @@ pub(super) async fn prepare(
         path_model: arrival.route.path_model.clone(),
         workload: Arc::clone(&arrival.workload),
         engine: Arc::clone(&shared.engine),
+        summaries: shared.summarizer.of(&arrival.workload),
     };
-    let decision = decide(job, &shared.slots).await;
+    let decision = run_chain(shared, arrival, dialect, job).await;
     shared.canary.look_back(
         &arrival.workload,
         decision.session.as_deref(),
@@ -52,6 +58,52 @@ pub(super) async fn prepare(
         decision.report.as_ref(),
     );
     decision
+}
+
+/// Runs the chain, and once more where a summary had to be made first.
+async fn run_chain(
+    shared: &Arc<Shared>,
+    arrival: &Arrival,
+    dialect: DialectId,
+    job: Job,
+) -> Decision {
+    let decision = decide(job.clone(), &shared.slots).await;
+    if decision.wanted.is_empty() {
+        return decision;
+    }
+    let summary = obtain(shared, arrival, dialect, &decision).await;
+    let mut decision = match summary {
+        SummaryOutcome::Made => decide(job, &shared.slots).await,
+        _ => decision,
+    };
+    decision.summary = Some(summary);
+    decision
+}
+
+/// Asks the workload's upstream for the summaries that the chain missed.
+async fn obtain(
+    shared: &Arc<Shared>,
+    arrival: &Arrival,
+    dialect: DialectId,
+    decision: &Decision,
+) -> SummaryOutcome {
+    let desk = Desk {
+        client: shared.client.clone(),
+        surfaces: Arc::clone(&shared.surfaces),
+        dialect,
+    };
+    let prepare = |wanted: &WantedSummary| {
+        let path = arrival.route.path_with_model(&wanted.model);
+        let path = path.as_deref().unwrap_or(&arrival.route.path);
+        let path = path.replace(":streamGenerateContent", ":generateContent");
+        let empty = OutBody::Full(Full::default());
+        let request = outgoing(arrival, &path, empty).ok()?;
+        summary_request(request, dialect, wanted, &arrival.workload)
+    };
+    let (summarizer, workload) = (&shared.summarizer, &arrival.workload);
+    summarizer
+        .obtain(&desk, workload, &decision.wanted, prepare)
+        .await
 }
 
 /// A body that the client signed cannot be changed on the way.
@@ -98,6 +150,7 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
     event.steps = decision.steps;
     event.report = decision.report;
     event.failed_open = decision.failed_open;
+    event.summary = decision.summary;
     (decision.body.is_some() || path.is_some()).then_some(Changed {
         body: decision.body,
         path,

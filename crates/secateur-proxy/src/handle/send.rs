@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, header};
+use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 
@@ -31,6 +31,10 @@ pub(super) async fn send_prepared(
         let mut request = outgoing(arrival, new_path, OutBody::Full(Full::new(body)))?;
         if is_decoded {
             request.headers_mut().remove(header::CONTENT_ENCODING);
+        }
+        let report = arrival.exchange.event().report.as_ref();
+        if let Some(beta) = report.and_then(|report| report.beta) {
+            headers::add_beta(request.headers_mut(), beta);
         }
         let response = send(shared, arrival, request).await?;
         if !arrival.workload.retry_original
@@ -79,8 +83,27 @@ fn strike(arrival: &mut Arrival, original: &Bytes) {
     event.chars_after = event.chars_before;
 }
 
+/// A request to the upstream with the client's headers.
 pub(super) fn outgoing(
     arrival: &Arrival,
+    path: &str,
+    body: OutBody,
+) -> Result<Request<OutBody>, Refusal> {
+    outgoing_with(arrival, arrival.head.headers.clone(), path, body)
+}
+
+/// The only request to the upstream: it takes the client's headers over.
+pub(super) fn only_outgoing(
+    arrival: &mut Arrival,
+    body: OutBody,
+) -> Result<Request<OutBody>, Refusal> {
+    let client_headers = std::mem::take(&mut arrival.head.headers);
+    outgoing_with(arrival, client_headers, &arrival.route.path, body)
+}
+
+fn outgoing_with(
+    arrival: &Arrival,
+    mut outgoing_headers: HeaderMap,
     path: &str,
     body: OutBody,
 ) -> Result<Request<OutBody>, Refusal> {
@@ -88,7 +111,6 @@ pub(super) fn outgoing(
     let base = arrival.workload.upstreams.of(provider);
     let query = arrival.grant.query(arrival.head.uri.query());
     let uri = upstream_uri(base, path, query.as_deref()).map_err(|_| Refusal::BadTarget)?;
-    let mut outgoing_headers = arrival.head.headers.clone();
     headers::to_upstream(&mut outgoing_headers, arrival.route.dialect.is_some());
     arrival
         .grant

@@ -105,6 +105,7 @@ fn job(body: Bytes, workload: Arc<Workload>) -> Job {
         path_model: None,
         workload,
         engine: Arc::new(CoreEngine),
+        summaries: None,
     }
 }
 

@@ -1,7 +1,6 @@
 //! The headers that the proxy adds to a response.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use secateur_core::report::Report;
 
 use crate::audit::{AuditEvent, Mechanic};
 
@@ -13,11 +12,6 @@ pub(crate) const STACK_HEADER: HeaderName = HeaderName::from_static("x-secateur-
 pub(crate) const RECEIPT_HEADER: HeaderName = HeaderName::from_static("x-secateur-receipt");
 /// On every response to a request that M7 pruned.
 pub(crate) const PRUNED_HEADER: HeaderName = HeaderName::from_static("x-tessera-context-pruned");
-
-/// Chunks of retrieved context that were kept and dropped.
-pub(super) fn rag_counts(_report: &Report) -> (usize, usize) {
-    (0, 0)
-}
 
 /// Adds what is known when the response's head goes out.
 pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
@@ -43,10 +37,10 @@ pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
         .as_deref()
         .filter(|_| event.fired(Mechanic::M7))
     {
-        let (rag_kept, _) = rag_counts(report);
+        let (removed, kept) = (report.turns_removed, report.rag_kept);
         set(
             PRUNED_HEADER,
-            &format!("turns_removed={},rag_kept={rag_kept}", report.turns_removed),
+            &format!("turns_removed={removed},rag_kept={kept}"),
         );
     }
 }

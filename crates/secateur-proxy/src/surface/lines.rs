@@ -2,13 +2,14 @@
 
 use super::log::{Field, Log};
 use crate::audit::{AuditEvent, Ended, Mechanic};
+use crate::summary::SummaryOutcome;
+use crate::usage::Usage;
 
 pub(super) fn write(log: &Log, event: &AuditEvent) {
     let id = || ("request_id", Field::from(event.id.as_str()));
     let workload = || ("workload", Field::from(&*event.workload));
     let report = event.report.as_deref();
     if let Some(report) = report.filter(|_| event.fired(Mechanic::M7)) {
-        let (rag_kept, rag_dropped) = super::headers::rag_counts(report);
         log.line(
             "info",
             "context_pruner_applied",
@@ -16,8 +17,8 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
                 id(),
                 workload(),
                 ("turns_removed", report.turns_removed.into()),
-                ("rag_kept", rag_kept.into()),
-                ("rag_dropped", rag_dropped.into()),
+                ("rag_kept", report.rag_kept.into()),
+                ("rag_dropped", report.rag_dropped.into()),
                 ("messages_before", report.before.messages.into()),
                 ("messages_after", report.after.messages.into()),
             ],
@@ -94,6 +95,9 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
     if let Some(model) = &event.routed_to {
         fields.push(("routed_to", model.as_str().into()));
     }
+    if let Some(summary) = event.summary {
+        fields.push(("summary", summary.name().into()));
+    }
     if event.bypassed {
         fields.push(("bypassed", true.into()));
     }
@@ -112,22 +116,45 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
         fields.push(("steps", steps.join(",").into()));
     }
     if let Some(usage) = &event.usage {
-        let counts = [
-            ("input_tokens", usage.input_tokens),
-            ("cache_read_tokens", usage.cache_read_tokens),
-            ("cache_write_tokens", usage.cache_write_tokens),
-            ("output_tokens", usage.output_tokens),
-        ];
-        fields.extend(
-            counts
-                .into_iter()
-                .filter_map(|(name, count)| Some((name, count?.into()))),
-        );
+        fields.extend(counts(usage));
     }
     if let Some(usd) = event.receipt.actual_usd {
         fields.push(("cost_usd", ((usd * 1e8).round() / 1e8).into()));
     }
     log.line(level, "request", &fields);
+}
+
+/// The line of a call for a summary.
+pub(super) fn write_summary_call(
+    log: &Log,
+    workload: &str,
+    result: SummaryOutcome,
+    usage: Option<&Usage>,
+    took: std::time::Duration,
+) {
+    let mut fields = vec![
+        ("workload", Field::from(workload)),
+        ("result", result.name().into()),
+        ("took_ms", millis(took)),
+    ];
+    fields.extend(usage.into_iter().flat_map(counts));
+    let level = match result {
+        SummaryOutcome::Made => "info",
+        _ => "warn",
+    };
+    log.line(level, "summary_call", &fields);
+}
+
+fn counts(usage: &Usage) -> impl Iterator<Item = (&'static str, Field)> {
+    let counts = [
+        ("input_tokens", usage.input_tokens),
+        ("cache_read_tokens", usage.cache_read_tokens),
+        ("cache_write_tokens", usage.cache_write_tokens),
+        ("output_tokens", usage.output_tokens),
+    ];
+    counts
+        .into_iter()
+        .filter_map(|(name, count)| Some((name, count?.into())))
 }
 
 fn millis(duration: std::time::Duration) -> Field {

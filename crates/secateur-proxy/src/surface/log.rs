@@ -128,34 +128,79 @@ impl Log {
     }
 }
 
+/// Lines that are waiting go out in one piece.
 fn write_lines(receiver: &Receiver<Message>, mut out: impl Write) {
-    while let Ok(message) = receiver.recv() {
-        match message {
-            // A log that cannot be written must not stop the proxy.
-            Message::Line(line) => drop(out.write_all(line.as_bytes())),
-            Message::Flush(done) => {
-                let _ = out.flush();
-                let _ = done.send(());
+    const PIECE_BYTES: usize = 64 << 10;
+    let mut piece = String::new();
+    while let Ok(first) = receiver.recv() {
+        let mut next = Some(first);
+        let mut flushes = Vec::new();
+        while let Some(message) = next {
+            match message {
+                Message::Line(line) => piece.push_str(&line),
+                Message::Flush(done) => flushes.push(done),
             }
+            next = match piece.len() < PIECE_BYTES {
+                true => receiver.try_recv().ok(),
+                false => None,
+            };
+        }
+        // A log that cannot be written must not stop the proxy.
+        let _ = out.write_all(piece.as_bytes());
+        piece.clear();
+        if !flushes.is_empty() {
+            let _ = out.flush();
+        }
+        for done in flushes {
+            let _ = done.send(());
         }
     }
 }
 
 fn json_line(level: &str, event: &str, fields: &[(&str, Field)]) -> String {
-    let mut line = serde_json::Map::new();
-    line.insert("ts".to_owned(), rfc3339(SystemTime::now()).into());
-    line.insert("level".to_owned(), level.into());
-    line.insert("event".to_owned(), event.into());
-    for (name, value) in fields {
-        let value = match value {
-            Field::Text(text) => text.clone().into(),
-            Field::Count(count) => (*count).into(),
-            Field::Number(number) => (*number).into(),
-            Field::Flag(flag) => (*flag).into(),
-        };
-        line.insert((*name).to_owned(), value);
+    use std::fmt::Write as _;
+    let mut line = String::with_capacity(512);
+    line.push_str("{\"ts\":\"");
+    line.push_str(&rfc3339(SystemTime::now()));
+    line.push('"');
+    for (name, text) in [("level", level), ("event", event)] {
+        push_name(name, &mut line);
+        push_json_text(text, &mut line);
     }
-    serde_json::Value::Object(line).to_string() + "\n"
+    for (name, value) in fields {
+        push_name(name, &mut line);
+        // Writing to a String cannot fail.
+        let _ = match value {
+            Field::Text(text) => {
+                push_json_text(text, &mut line);
+                Ok(())
+            }
+            Field::Count(count) => write!(line, "{count}"),
+            Field::Number(number) if number.is_finite() => write!(line, "{number}"),
+            Field::Number(_) => write!(line, "null"),
+            Field::Flag(flag) => write!(line, "{flag}"),
+        };
+    }
+    line.push_str("}\n");
+    line
+}
+
+/// Names of fields are plain words.
+fn push_name(name: &str, line: &mut String) {
+    line.push_str(",\"");
+    line.push_str(name);
+    line.push_str("\":");
+}
+
+fn push_json_text(text: &str, line: &mut String) {
+    let is_plain = |b: u8| b >= 0x20 && b != b'"' && b != b'\\';
+    if text.bytes().all(is_plain) {
+        line.push('"');
+        line.push_str(text);
+        line.push('"');
+    } else {
+        line.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 fn pretty_line(level: &str, event: &str, fields: &[(&str, Field)]) -> String {

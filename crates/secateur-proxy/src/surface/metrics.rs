@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::audit::{AuditEvent, Ended};
+use crate::summary::SummaryOutcome;
+use crate::usage::Usage;
 
 /// Upper bounds of the latency buckets, in seconds.
 const BUCKETS: [f64; 10] = [
@@ -13,7 +15,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 19] = [
+const FAMILIES: [(&str, &str, &str); 22] = [
     (
         "secateur_requests_total",
         "counter",
@@ -75,6 +77,21 @@ const FAMILIES: [(&str, &str, &str); 19] = [
         "Upstream responses of 500 and above, and requests without a whole response.",
     ),
     (
+        "secateur_summaries_total",
+        "counter",
+        "Requests that missed a summary of a model, and what became of it.",
+    ),
+    (
+        "secateur_summary_calls_total",
+        "counter",
+        "Calls for summaries, by their result.",
+    ),
+    (
+        "secateur_summary_tokens_total",
+        "counter",
+        "Tokens that providers counted for summaries, by kind.",
+    ),
+    (
         "secateur_config_reloads_total",
         "counter",
         "Configuration files taken over or refused.",
@@ -116,6 +133,7 @@ type Labels = String;
 #[derive(Debug, Default)]
 struct Values {
     counters: BTreeMap<&'static str, BTreeMap<Labels, f64>>,
+    labels: Labels,
     buckets: [u64; BUCKETS.len()],
     count: u64,
     sum: f64,
@@ -156,6 +174,20 @@ impl Metrics {
     /// Adds to one of the families.
     pub(crate) fn count(&self, family: &'static str, labels: &[(&str, &str)], amount: f64) {
         self.values().add(family, labels, amount);
+    }
+
+    pub(super) fn summary_call(
+        &self,
+        workload: &str,
+        result: SummaryOutcome,
+        usage: Option<&Usage>,
+    ) {
+        let mut values = self.values();
+        let labels = [("workload", workload), ("result", result.name())];
+        values.add("secateur_summary_calls_total", &labels, 1.0);
+        if let Some(usage) = usage {
+            values.add_tokens("secateur_summary_tokens_total", workload, usage);
+        }
     }
 
     pub(super) fn record(&self, event: &AuditEvent) {
@@ -212,20 +244,14 @@ impl Metrics {
             values.add("secateur_tokens_saved_total", &[workload], saved as f64);
         }
         if let Some(usage) = &event.usage {
-            for (kind, count) in [
-                ("input", usage.input_tokens),
-                ("cache_read", usage.cache_read_tokens),
-                ("cache_write", usage.cache_write_tokens),
-                ("output", usage.output_tokens),
-            ] {
-                if let Some(count) = count {
-                    values.add(
-                        "secateur_tokens_total",
-                        &[workload, ("kind", kind)],
-                        count as f64,
-                    );
-                }
-            }
+            values.add_tokens("secateur_tokens_total", &event.workload, usage);
+        }
+        if let Some(summary) = event.summary {
+            values.add(
+                "secateur_summaries_total",
+                &[workload, ("outcome", summary.name())],
+                1.0,
+            );
         }
         if let Some(usd) = event.receipt.actual_usd {
             values.add("secateur_cost_usd_total", &[workload], usd);
@@ -316,30 +342,41 @@ impl Metrics {
 }
 
 impl Values {
+    fn add_tokens(&mut self, family: &'static str, workload: &str, usage: &Usage) {
+        for (kind, count) in [
+            ("input", usage.input_tokens),
+            ("cache_read", usage.cache_read_tokens),
+            ("cache_write", usage.cache_write_tokens),
+            ("output", usage.output_tokens),
+        ] {
+            if let Some(count) = count {
+                let labels = [("workload", workload), ("kind", kind)];
+                self.add(family, &labels, count as f64);
+            }
+        }
+    }
+
     fn add(&mut self, family: &'static str, labels: &[(&str, &str)], amount: f64) {
-        let mut text = String::new();
+        // One text for all, because labels are nearly always known already.
+        let mut text = std::mem::take(&mut self.labels);
+        text.clear();
         for (at, (name, value)) in labels.iter().enumerate() {
             if at > 0 {
                 text.push(',');
             }
             text.push_str(name);
             text.push_str("=\"");
-            for character in value.chars() {
-                match character {
-                    '"' => text.push_str("\\\""),
-                    '\\' => text.push_str("\\\\"),
-                    '\n' => text.push_str("\\n"),
-                    plain => text.push(plain),
-                }
-            }
+            escape_into(value, &mut text);
             text.push('"');
         }
-        *self
-            .counters
-            .entry(family)
-            .or_default()
-            .entry(text)
-            .or_default() += amount;
+        let family = self.counters.entry(family).or_default();
+        match family.get_mut(text.as_str()) {
+            Some(value) => *value += amount,
+            None => {
+                family.insert(text.clone(), amount);
+            }
+        }
+        self.labels = text;
     }
 
     fn observe(&mut self, seconds: f64) {
@@ -348,6 +385,20 @@ impl Values {
         }
         self.count += 1;
         self.sum += seconds;
+    }
+}
+
+fn escape_into(value: &str, out: &mut String) {
+    if !value.contains(['"', '\\', '\n']) {
+        return out.push_str(value);
+    }
+    for character in value.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            plain => out.push(plain),
+        }
     }
 }
 

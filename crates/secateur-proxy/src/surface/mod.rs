@@ -18,6 +18,8 @@ pub use metrics::Metrics;
 pub(crate) use otlp::Traces;
 
 use crate::audit::{AuditEvent, AuditSink};
+use crate::summary::SummaryOutcome;
+use crate::usage::Usage;
 
 /// See the module.
 #[derive(Debug)]
@@ -29,6 +31,18 @@ pub(crate) struct Surfaces {
 }
 
 impl Surfaces {
+    /// A call for a summary came to its end.
+    pub(crate) fn summary_call(
+        &self,
+        workload: &str,
+        result: SummaryOutcome,
+        usage: Option<&Usage>,
+        took: std::time::Duration,
+    ) {
+        lines::write_summary_call(&self.log, workload, result, usage, took);
+        self.metrics.summary_call(workload, result, usage);
+    }
+
     pub(crate) fn record(&self, mut event: AuditEvent) {
         event.settle();
         lines::write(&self.log, &event);

@@ -81,6 +81,79 @@ async fn a_stream_that_breaks_off_breaks_off_at_the_client_too() {
     assert_eq!(stage.events.wait(1).await[0].ended, Ended::UpstreamBroke);
 }
 
+/// An upstream that answers each connection with these bytes and closes it.
+async fn answers_raw(bytes: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = vec![0; 65536];
+                let _ = socket.read(&mut request).await;
+                let _ = socket.write_all(bytes).await;
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn upstreams_that_reset_or_talk_nonsense_get_an_answer() {
+    for bytes in [
+        &b""[..],
+        b"HTTP/1.1 200 OK\r\ncontent-le",
+        b"SSH-2.0-something\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+    ] {
+        let url = answers_raw(bytes).await;
+        let stage = Stage::new(&format!("{PRUNES}upstream.openai = \"{url}\"\n")).await;
+        // Passed on as it comes, and looked at.
+        for turns in [3, 21] {
+            let body = conversation(DialectId::OpenaiChat, turns, false);
+            let answer = stage.post("/w/p/v1/chat/completions", &[], body).await;
+            assert_eq!(
+                (
+                    answer.status.as_u16(),
+                    answer.json()["error"]["code"].as_str()
+                ),
+                (502, Some("upstream-broke")),
+                "{}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_response_shorter_than_it_says_does_not_look_complete() {
+    let url = answers_raw(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"cut\":").await;
+    let stage = Stage::new(&format!("[workload.w]\nupstream.openai = \"{url}\"\n")).await;
+    let response = stage
+        .send(Method::POST, "/w/w/v1/chat/completions", &[], chat())
+        .await;
+    assert!(response.into_body().collect().await.is_err());
+    assert_eq!(stage.events.wait(1).await[0].ended, Ended::UpstreamBroke);
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_to_its_end_is_ended() {
+    let stage = Stage::new("[timeouts]\nrequest_idle_s = 0.3\n").await;
+    let mut socket = TcpStream::connect(stage.proxy.addr()).await.unwrap();
+    let started = Instant::now();
+    socket
+        .write_all(b"POST /v1/messages HTTP/1.1\r\nhost: x\r\n")
+        .await
+        .unwrap();
+    let mut answer = Vec::new();
+    let read = socket.read_to_end(&mut answer);
+    tokio::time::timeout(Duration::from_secs(20), read)
+        .await
+        .expect("the connection is closed")
+        .unwrap();
+    assert!(started.elapsed() >= Duration::from_millis(290));
+    assert_eq!(stage.mock.requests(), 0);
+}
+
 #[tokio::test]
 async fn a_stream_that_stands_still_is_ended() {
     let stage = Stage::new("[timeouts]\nresponse_idle_s = 0.2\n").await;
@@ -317,6 +390,7 @@ async fn ten_thousand_requests_with_one_panic_in_a_hundred_all_get_their_answer(
     })
     .await;
     let stage = Arc::new(stage);
+    let before = resident_kib();
     let body = bytes::Bytes::from(conversation(DialectId::OpenaiChat, 21, false));
     let (mut tasks, mut warm) = (tokio::task::JoinSet::new(), 0);
     for lane in 0..16 {
@@ -342,7 +416,14 @@ async fn ten_thousand_requests_with_one_panic_in_a_hundred_all_get_their_answer(
         (warm, stage.mock.requests(), stage.mock.rejected()),
         (16, REQUESTS, 0)
     );
+    // What the requests needed is given back: tasks at once, memory up to what the events hold here.
+    let tasks = tokio::runtime::Handle::current()
+        .metrics()
+        .num_alive_tasks();
+    assert!(tasks < 200, "{tasks} tasks are left");
     let events = stage.events.wait(REQUESTS).await;
+    let grown = resident_kib().saturating_sub(before);
+    assert!(grown < 300 << 10, "{grown} KiB for {REQUESTS} requests");
     let panicked = events
         .iter()
         .filter(|event| event.failed_open == Some(FailOpen::Panicked))

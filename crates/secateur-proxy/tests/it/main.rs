@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod passing;
@@ -13,6 +15,10 @@ mod pruning;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
+mod summaries;
+#[cfg(test)]
 mod surfaces;
+#[cfg(test)]
+mod tls;
 #[cfg(test)]
 mod wire;

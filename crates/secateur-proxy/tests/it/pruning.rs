@@ -234,3 +234,36 @@ async fn m8_gets_answers_of_the_schema_in_every_dialect() {
     }
     assert_eq!(stage.mock.rejected(), 0);
 }
+
+#[tokio::test]
+async fn a_body_that_lets_the_provider_drop_thinking_goes_out_with_its_beta_header() {
+    let config = r#"
+        [workload.p]
+        policy = { thinking_binding = "drop_block", m7 = { enabled = true, min_messages = 0, min_body_chars = 0, strategies = ["old-tool-results"] }, old-tool-results = { mode = "aggressive", keep_last_assistants = 1 } }
+    "#;
+    let stage = Stage::new(config).await;
+    let call = |id: &str| {
+        serde_json::json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "tool_use", "id": id, "name": "read", "input": {"path": "a"}}]})
+    };
+    let result = |id: &str| {
+        serde_json::json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": "line\n".repeat(400)}]})
+    };
+    let body = serde_json::json!({"model": "claude-fable-5-1", "max_tokens": 10, "messages": [
+        {"role": "user", "content": "q"}, call("a"), result("a"), call("b"), result("b")],
+        "tools": [{"name": "read", "input_schema": {"type": "object"}}]});
+    for (sent, expected) in [
+        ("", "thinking-binding-controls-2026-08-01"),
+        ("other-1", "other-1,thinking-binding-controls-2026-08-01"),
+    ] {
+        let headers = [("anthropic-beta", sent)];
+        stage
+            .post("/w/p/v1/messages", &headers, body.to_string().into_bytes())
+            .await;
+        let received = stage.mock.received().pop().unwrap();
+        assert_eq!(received.headers["anthropic-beta"], expected);
+        assert!(String::from_utf8_lossy(&received.body).contains("drop_block"));
+    }
+}

@@ -102,6 +102,40 @@ async fn a_pruned_request_logs_the_line_of_the_seed() {
 }
 
 #[tokio::test]
+async fn ranked_chunks_are_counted_in_the_header_and_the_line() {
+    let more = format!("{PRUNES}[workload.p.policy.low-rank-chunks]\nmax_keep = 3\n");
+    let stage = Stage::new(&more).await;
+    let documents: String = [
+        "roses", "tulips", "engines", "harbours", "violins", "glaciers",
+    ]
+    .iter()
+    .map(|topic| format!("<document>All there is to say about {topic} in a garden.</document>\\n"))
+    .collect();
+    let asks =
+        format!("<documents>\\n{documents}</documents>\\nHow do I care for roses and tulips?");
+    let body = conversation(DialectId::OpenaiChat, 21, false).replace("question 20", &asks);
+    let answer = stage.post("/w/p/v1/chat/completions", &[], body).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.headers["x-tessera-context-pruned"],
+        "turns_removed=12,rag_kept=3"
+    );
+    stage.events.wait(1).await;
+    let log = stage.log.clone();
+    stage.proxy.shutdown().await;
+    let text = log.text();
+    let line = text
+        .lines()
+        .find(|line| line.contains("context_pruner_applied"))
+        .unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(
+        (&line["rag_kept"], &line["rag_dropped"]),
+        (&3.into(), &3.into())
+    );
+}
+
+#[tokio::test]
 async fn a_compressed_request_logs_its_line() {
     let more = "[workload.c]\nbudget_ms = 20000\n[workload.c.policy.m3]\ncompress_user_turns_enabled = true\n";
     let stage = Stage::new(more).await;

@@ -1,0 +1,66 @@
+//! `summary = "model"`: a text that a model wrote, where it is there.
+//!
+//! **Invariant:** what is planned depends on the turns and on what is known under their keys alone.
+
+use super::super::digest;
+use super::older::{Older, told_turns};
+use super::{OnMiss, SummarizedTurns};
+use crate::edit::{Plan, SkipReason};
+use crate::scene::Scene;
+use crate::summary::{Found, Want};
+use crate::view::TurnId;
+
+/// How many steps back an earlier summary is looked for.
+const STEPS_BACK: usize = 4;
+
+pub(super) fn plan(options: &SummarizedTurns, scene: &Scene<'_, '_>, turns: &[TurnId]) -> Plan {
+    let step = options.summary_step_turns.max(1);
+    let newest = stepped(scene, turns, options.max_turns.max(1), step);
+    let tries = match options.summary_on_miss {
+        OnMiss::Digest => 1,
+        OnMiss::Earlier => STEPS_BACK,
+    };
+    let mut wants = Vec::new();
+    let mut nothing = SkipReason::SummaryIsMissing;
+    for back in 0..tries {
+        let older = match Older::before(scene, turns, newest + back * step) {
+            Ok(older) => older,
+            Err(reason) if back == 0 => {
+                nothing = reason;
+                break;
+            }
+            Err(_) => break,
+        };
+        let want = Want::of(scene, &older.dropped, &options.summary_model);
+        let found = scene.find_summary(&want.key);
+        if back == 0 && found == Found::Missing {
+            wants.push(want);
+        }
+        let mut plan = match (found, options.summary_on_miss) {
+            (Found::Ready(text), _) => {
+                let text = format!("\n{}", text.trim());
+                older.tell(scene, &[&text, &digest::of(scene, &older.dropped), ""])
+            }
+            (_, OnMiss::Digest) => older.tell(scene, &[&digest::of(scene, &older.dropped), ""]),
+            (_, OnMiss::Earlier) => continue,
+        };
+        plan.wants = wants;
+        return plan;
+    }
+    let mut plan = Plan::skip(SummarizedTurns::ID, nothing);
+    plan.wants = wants;
+    plan
+}
+
+/// How many turns stay so that the number of those that go is a multiple of `step`. Counted from the
+/// beginning of the conversation, also where an earlier summary tells of it.
+fn stepped(scene: &Scene<'_, '_>, turns: &[TurnId], max_turns: usize, step: usize) -> usize {
+    let told = turns.first().and_then(|&first| told_turns(scene, first));
+    let elsewhere = told.unwrap_or(1).saturating_sub(1);
+    let going = (turns.len() + elsewhere).saturating_sub(max_turns);
+    let going = (going - going % step).saturating_sub(elsewhere);
+    turns.len().saturating_sub(going)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The turns that a summary stands for, and the message in their place.
+
+use super::super::turns_outside_window::cut;
+use super::SummarizedTurns;
+use crate::edit::{Action, Edit, Plan, SkipReason, Why};
+use crate::scene::Scene;
+use crate::view::{PartKind, TurnId};
+
+/// See the module.
+pub(super) struct Older<'t> {
+    /// The turns before the window.
+    wanted: &'t [TurnId],
+    /// Those of them that really go.
+    pub(super) dropped: Vec<TurnId>,
+    /// How many turns they are, with those that an earlier summary tells of.
+    count: usize,
+    /// The turn before which the message stands.
+    before: TurnId,
+    /// Bytes that go.
+    room: usize,
+}
+
+impl<'t> Older<'t> {
+    /// All but the last `max_turns` turns.
+    pub(super) fn before(
+        scene: &Scene<'_, '_>,
+        turns: &'t [TurnId],
+        max_turns: usize,
+    ) -> Result<Self, SkipReason> {
+        let cut = cut(scene, turns, max_turns, |_| true);
+        let mut wanted = scene.no_turns();
+        for &turn in &turns[..cut] {
+            wanted[turn.index()] = true;
+        }
+        let settled = scene.settle_told_drops(wanted);
+        let dropped: Vec<TurnId> = turns
+            .iter()
+            .copied()
+            .filter(|turn| settled[turn.index()])
+            .collect();
+        let told: Vec<Option<usize>> = dropped
+            .iter()
+            .map(|&turn| told_turns(scene, turn))
+            .collect();
+        let (Some(&first), false) = (dropped.first(), told.iter().all(Option::is_some)) else {
+            return Err(SkipReason::NothingToCut);
+        };
+        // The message stands where the first dropped turn stood: before the first turn behind it
+        // that stays. It never comes behind the last user message, whose place it would take.
+        let before = turns
+            .iter()
+            .copied()
+            .find(|&turn| turn > first && !settled[turn.index()]);
+        let before = match scene.last_user() {
+            Some(last_user) => before.map(|before| before.min(last_user)),
+            None => before,
+        };
+        Ok(Self {
+            wanted: &turns[..cut],
+            // An earlier summary stands for the turns it tells of.
+            count: told.iter().map(|told| told.unwrap_or(1)).sum(),
+            room: dropped.iter().map(|&turn| scene.turn_bytes(turn)).sum(),
+            before: before.ok_or(SkipReason::LastTurnStays)?,
+            dropped,
+        })
+    }
+
+    /// The first of these texts, each behind the heading, that is shorter than what goes.
+    pub(super) fn tell(&self, scene: &Scene<'_, '_>, texts: &[&str]) -> Plan {
+        let heading = heading(self.count);
+        let mut texts = texts.iter().map(|text| format!("{heading}{text}"));
+        let Some(text) = texts.find(|text| scene.user_turn_bytes(text) < self.room) else {
+            return Plan::skip(SummarizedTurns::ID, SkipReason::NotSmaller);
+        };
+        let mut plan = Plan::default();
+        plan.edits.push(Edit {
+            chars_before: 0,
+            chars_after: text.chars().count(),
+            action: Action::InsertTurn(self.before, text),
+            strategy: SummarizedTurns::ID,
+            why: Why::Summarized,
+        });
+        for &turn in self.wanted {
+            plan.edits
+                .push(scene.drop_turn(turn, SummarizedTurns::ID, Why::Summarized));
+        }
+        plan
+    }
+}
+
+const START: &str = "[Previous context: ";
+const END: &str = " turns summarized]";
+
+fn heading(count: usize) -> String {
+    format!("{START}{count}{END}")
+}
+
+/// How many turns an earlier summary tells of, if the turn is one.
+pub(super) fn told_turns(scene: &Scene<'_, '_>, turn: TurnId) -> Option<usize> {
+    let mut parts = scene.parts(turn);
+    let (Some(only), None) = (parts.next(), parts.next()) else {
+        return None;
+    };
+    if scene.kind(only) != PartKind::Text || !scene.is_user_authored(turn) {
+        return None;
+    }
+    let text = scene.text(only);
+    let (count, rest) = text.strip_prefix(START)?.split_once(END)?;
+    if !rest.is_empty() && !rest.starts_with('\n') {
+        return None;
+    }
+    count.parse().ok()
+}

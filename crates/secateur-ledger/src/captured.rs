@@ -1,0 +1,215 @@
+//! Text that was cut, kept for recall. Encrypted; limited by size and age per workload. What is gone
+//! leaves its id behind, so that a dead id is told from one that never was.
+
+use crate::error::LedgerError;
+use crate::options::CaptureLimits;
+use crate::row::Millis;
+use crate::seal::Seal;
+use crate::store::{Store, Value, in_transaction};
+
+/// One text that was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedCut {
+    /// The id in the placeholder. Unique in its workload: a second text with it is the same text.
+    pub id: String,
+    /// The request in which it was cut first.
+    pub request: String,
+    /// Its conversation.
+    pub session: Option<String>,
+    /// Its workload.
+    pub workload: String,
+    /// When.
+    pub at: Millis,
+    /// The text.
+    pub text: String,
+}
+
+/// What an id leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    /// It is there.
+    Text {
+        /// What was cut.
+        text: String,
+        /// The request in which it was cut.
+        request: String,
+        /// When.
+        at: Millis,
+    },
+    /// It was there, until the workload's limits took it.
+    Expired {
+        /// When it was taken.
+        at: Millis,
+    },
+    /// There never was such an id (or so long ago that its trace is gone too).
+    Unknown,
+}
+
+/// How many texts are looked at for removal at once.
+const EXPIRE_AT_ONCE: i64 = 500;
+
+pub(crate) fn capture(
+    store: &mut dyn Store,
+    seal: &Seal,
+    limits: CaptureLimits,
+    cut: &CapturedCut,
+    now: Millis,
+) -> Result<(), LedgerError> {
+    let sealed = seal.close(&cut.workload, &cut.id, &cut.text)?;
+    let bytes = Value::count(cut.text.len() as u64);
+    in_transaction(store, |store| {
+        // A text that comes again after it expired lives again.
+        let changed = store.execute(
+            "INSERT INTO captured (workload, id, request_id, session, at_ms, bytes, sealed, expired_at_ms) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
+             ON CONFLICT (workload, id) DO UPDATE SET request_id = excluded.request_id, \
+             session = excluded.session, at_ms = excluded.at_ms, bytes = excluded.bytes, \
+             sealed = excluded.sealed, expired_at_ms = NULL WHERE captured.expired_at_ms IS NOT NULL",
+            &[
+                Value::text(&cut.workload),
+                Value::text(&cut.id),
+                Value::text(&cut.request),
+                Value::maybe_text(cut.session.as_deref()),
+                Value::Int(cut.at),
+                bytes.clone(),
+                Value::Bytes(sealed),
+            ],
+        )?;
+        if changed == 0 {
+            return Ok(());
+        }
+        store.execute(
+            "INSERT INTO captured_size (workload, bytes) VALUES ($1, $2) \
+             ON CONFLICT (workload) DO UPDATE SET bytes = captured_size.bytes + excluded.bytes",
+            &[Value::text(&cut.workload), bytes],
+        )?;
+        expire(store, &cut.workload, limits, now)
+    })
+}
+
+/// Takes what is over the limits, oldest first. Within a transaction.
+pub(crate) fn expire(
+    store: &mut dyn Store,
+    workload: &str,
+    limits: CaptureLimits,
+    now: Millis,
+) -> Result<(), LedgerError> {
+    let oldest_allowed = now.saturating_sub(age_ms(limits));
+    let limit = i64::try_from(limits.max_bytes).unwrap_or(i64::MAX);
+    loop {
+        let size = store.query(
+            "SELECT bytes FROM captured_size WHERE workload = $1",
+            &[Value::text(workload)],
+        )?;
+        let mut size = size
+            .into_iter()
+            .flatten()
+            .next()
+            .map_or(Ok(0), Value::into_int)?;
+        let found = store.query(
+            "SELECT id, at_ms, bytes FROM captured WHERE workload = $1 AND expired_at_ms IS NULL \
+             ORDER BY at_ms LIMIT $2",
+            &[Value::text(workload), Value::Int(EXPIRE_AT_ONCE)],
+        )?;
+        let seen = found.len();
+        let mut gone = 0;
+        for values in found {
+            let Ok([id, at, bytes]) = <[Value; 3]>::try_from(values) else {
+                continue;
+            };
+            let (at, bytes) = (at.into_int()?, bytes.into_int()?);
+            if at >= oldest_allowed && size <= limit {
+                break;
+            }
+            let changed = store.execute(
+                "UPDATE captured SET sealed = NULL, expired_at_ms = $3 \
+                 WHERE workload = $1 AND id = $2 AND expired_at_ms IS NULL",
+                &[Value::text(workload), id, Value::Int(now)],
+            )?;
+            if changed > 0 {
+                size -= bytes;
+                store.execute(
+                    "UPDATE captured_size SET bytes = bytes - $2 WHERE workload = $1",
+                    &[Value::text(workload), Value::Int(bytes)],
+                )?;
+            }
+            gone += 1;
+        }
+        if gone < seen || seen == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn age_ms(limits: CaptureLimits) -> Millis {
+    Millis::try_from(limits.max_age.as_millis()).unwrap_or(Millis::MAX)
+}
+
+/// A text that is over its age but not taken yet counts as gone.
+pub(crate) fn recall(
+    store: &mut dyn Store,
+    seal: Option<&Seal>,
+    limits: CaptureLimits,
+    workload: &str,
+    id: &str,
+    now: Millis,
+) -> Result<Recalled, LedgerError> {
+    let found = store.query(
+        "SELECT request_id, at_ms, sealed, expired_at_ms FROM captured WHERE workload = $1 AND id = $2",
+        &[Value::text(workload), Value::text(id)],
+    )?;
+    let Some(Ok([request, at, sealed, expired])) =
+        found.into_iter().next().map(<[Value; 4]>::try_from)
+    else {
+        return Ok(Recalled::Unknown);
+    };
+    if let Some(at) = expired.into_maybe_int()? {
+        return Ok(Recalled::Expired { at });
+    }
+    let at = at.into_int()?;
+    let end = at.saturating_add(age_ms(limits));
+    if end < now {
+        return Ok(Recalled::Expired { at: end });
+    }
+    let seal = seal.ok_or(LedgerError::NoCaptureKey)?;
+    Ok(Recalled::Text {
+        text: seal.open(workload, id, &sealed.into_bytes()?)?,
+        request: request.into_text()?,
+        at,
+    })
+}
+
+/// What was cut in a request and is still there, oldest first.
+pub(crate) fn captured_of(
+    store: &mut dyn Store,
+    seal: Option<&Seal>,
+    request: &str,
+) -> Result<Vec<CapturedCut>, LedgerError> {
+    let found = store.query(
+        "SELECT workload, id, session, at_ms, sealed FROM captured \
+         WHERE request_id = $1 AND expired_at_ms IS NULL ORDER BY at_ms, id",
+        &[Value::text(request)],
+    )?;
+    let mut cuts = Vec::with_capacity(found.len());
+    for values in found {
+        let mut from = values.into_iter();
+        let mut take = || from.next().unwrap_or(Value::Null);
+        let workload = take().into_text()?;
+        let id = take().into_text()?;
+        let session = take().into_maybe_text()?;
+        let at = take().into_int()?;
+        let sealed = take().into_bytes()?;
+        let text = seal
+            .ok_or(LedgerError::NoCaptureKey)?
+            .open(&workload, &id, &sealed)?;
+        cuts.push(CapturedCut {
+            id,
+            request: request.to_owned(),
+            session,
+            workload,
+            at,
+            text,
+        });
+    }
+    Ok(cuts)
+}

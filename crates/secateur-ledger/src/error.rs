@@ -1,0 +1,82 @@
+//! What can go wrong when the ledger is asked. Recording has no errors.
+
+use std::path::PathBuf;
+
+/// See the module.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The address is not one that the ledger knows.
+    #[error(
+        "`{url}` is not a ledger address: write sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE"
+    )]
+    Url {
+        /// The address, without its password.
+        url: String,
+    },
+    /// The file of the ledger cannot be used.
+    #[error("the ledger file {path} cannot be used: {reason}")]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The folder of the spool cannot be used.
+    #[error(
+        "the spool folder {path} cannot be used: {reason}; rows would be lost while the database is away"
+    )]
+    Spool {
+        /// Which folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The database does not answer.
+    #[error("the ledger's database does not answer: {0}")]
+    Unreachable(String),
+    /// The database said no.
+    #[error("the ledger's database refused: {0}")]
+    Refused(String),
+    /// The database cannot hold a value.
+    #[error("the ledger's database cannot hold a value: {0}")]
+    BadValue(String),
+    /// A newer version of this program has been here.
+    #[error(
+        "the ledger has schema version {found}, this program knows up to {known}: use a program at least as new as the one that wrote it"
+    )]
+    NewerSchema {
+        /// What the database says.
+        found: i64,
+        /// What this program knows.
+        known: i64,
+    },
+    /// A value in the database is not what was written.
+    #[error("the ledger holds something unreadable: {0}")]
+    Unreadable(String),
+    /// Capture was asked for without a key.
+    #[error("captured text is only kept encrypted, and no capture key is set")]
+    NoCaptureKey,
+    /// The text was captured with another key, or was altered.
+    #[error(
+        "the captured text `{id}` does not open with this key: it was captured with another one, or altered"
+    )]
+    WrongCaptureKey {
+        /// Which text.
+        id: String,
+    },
+    /// This ledger was opened for reading.
+    #[error("this ledger was opened for reading only")]
+    ReadOnly,
+    /// The ledger was closed.
+    #[error("the ledger is closed")]
+    Closed,
+}
+
+impl LedgerError {
+    /// Whether the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable(_))
+    }
+}

@@ -1,0 +1,66 @@
+//! What goes with time: rows past their days, texts past their limits. In small steps, so that nobody
+//! waits for it.
+
+use std::collections::BTreeMap;
+
+use crate::captured::expire;
+use crate::day::DAY_MS;
+use crate::error::LedgerError;
+use crate::options::CaptureLimits;
+use crate::row::Millis;
+use crate::store::{Store, Value, in_transaction};
+
+/// Rows that go in one transaction.
+const AT_ONCE: i64 = 1_000;
+
+/// Removes one portion of what is older than `keep_days`; whether there is more. Daily sums stay, and
+/// so does what happened to stacks.
+pub(crate) fn forget(
+    store: &mut dyn Store,
+    keep_days: u32,
+    now: Millis,
+) -> Result<bool, LedgerError> {
+    if keep_days == 0 {
+        return Ok(false);
+    }
+    let end = now.saturating_sub(i64::from(keep_days) * DAY_MS);
+    let mut is_more = false;
+    for (table, key, time) in [
+        ("audit", "id", "at_ms"),
+        ("audit_plan", "id", "at_ms"),
+        ("optimize_savings", "request_id", "at_ms"),
+        ("score", "id", "at_ms"),
+    ] {
+        let sql = format!(
+            "DELETE FROM {table} WHERE {key} IN \
+             (SELECT {key} FROM {table} WHERE {time} < $1 ORDER BY {time} LIMIT $2)"
+        );
+        let gone = store.execute(&sql, &[Value::Int(end), Value::Int(AT_ONCE)])?;
+        is_more |= i64::try_from(gone).unwrap_or(0) >= AT_ONCE;
+    }
+    store.execute(
+        "DELETE FROM session_cost WHERE first_at_ms < $1",
+        &[Value::Int(end)],
+    )?;
+    store.execute(
+        "DELETE FROM captured WHERE expired_at_ms < $1",
+        &[Value::Int(end)],
+    )?;
+    Ok(is_more)
+}
+
+/// Takes captured texts that are past the limits that this process knows; workloads without any known
+/// limits fall under the defaults.
+pub(crate) fn expire_captured(
+    store: &mut dyn Store,
+    limits: &BTreeMap<String, CaptureLimits>,
+    now: Millis,
+) -> Result<(), LedgerError> {
+    let workloads = store.query("SELECT workload FROM captured_size WHERE bytes > 0", &[])?;
+    for workload in workloads.into_iter().flatten() {
+        let workload = workload.into_text()?;
+        let limits = limits.get(&workload).copied().unwrap_or_default();
+        in_transaction(store, |store| expire(store, &workload, limits, now))?;
+    }
+    Ok(())
+}

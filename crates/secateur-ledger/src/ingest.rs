@@ -1,0 +1,108 @@
+//! Writes a batch of records: each exactly once, however often it is tried, and with it its sums.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+
+use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
+use crate::control::Score;
+use crate::error::LedgerError;
+use crate::record::{MAX_PLAN_BYTES, Record};
+use crate::rollup::Rollup;
+use crate::row::Row;
+use crate::scores::SCORE;
+use crate::store::{Store, Value, in_transaction};
+
+/// How a batch went.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Records that were not there before.
+    pub(crate) new: usize,
+    /// Records that the database can never hold.
+    pub(crate) impossible: usize,
+}
+
+/// Writes all of them in one transaction. If the database cannot hold one of them, the others are
+/// written one by one, so that a single bad record holds up nobody.
+pub(crate) fn write(store: &mut dyn Store, records: &[Record]) -> Result<Written, LedgerError> {
+    match in_transaction(store, |store| write_all(store, records)) {
+        Err(LedgerError::BadValue(_)) if records.len() > 1 => {
+            let mut sum = Written::default();
+            for record in records {
+                let one = write(store, std::slice::from_ref(record))?;
+                sum.new += one.new;
+                sum.impossible += one.impossible;
+            }
+            Ok(sum)
+        }
+        Err(LedgerError::BadValue(_)) => Ok(Written {
+            new: 0,
+            impossible: records.len(),
+        }),
+        other => other.map(|new| Written { new, impossible: 0 }),
+    }
+}
+
+fn write_all(store: &mut dyn Store, records: &[Record]) -> Result<usize, LedgerError> {
+    let mut rows: Vec<&Row> = Vec::with_capacity(records.len());
+    let mut scores: Vec<&Score> = Vec::new();
+    for record in records {
+        match record {
+            Record::Row(row) => rows.push(row),
+            Record::Score(score) => scores.push(score),
+        }
+    }
+    let table: Vec<Vec<Value>> = rows.iter().map(|row| values(row)).collect();
+    let is_new = store.insert_new(&AUDIT, &table)?;
+    let new: Vec<&Row> = rows
+        .iter()
+        .zip(&is_new)
+        .filter_map(|(row, &is_new)| is_new.then_some(*row))
+        .collect();
+    let plans: Vec<Vec<Value>> = new
+        .iter()
+        .filter_map(|row| {
+            let plan = pack(row.plan.as_deref()?);
+            Some(vec![
+                Value::text(&row.id),
+                Value::Int(row.at),
+                Value::Bytes(plan),
+            ])
+        })
+        .collect();
+    store.insert_new(&AUDIT_PLAN, &plans)?;
+    let savings: Vec<Vec<Value>> = new
+        .iter()
+        .filter(|row| !row.stack.is_empty())
+        .map(|row| savings_values(row))
+        .collect();
+    store.insert_new(&SAVINGS, &savings)?;
+    let mut rollup = Rollup::default();
+    new.iter().for_each(|row| rollup.add(row));
+    rollup.write(store)?;
+    let scores: Vec<Vec<Value>> = scores
+        .iter()
+        .map(|score| crate::scores::values(score))
+        .collect();
+    let new_scores = store.insert_new(&SCORE, &scores)?;
+    Ok(new.len() + new_scores.iter().filter(|&&is_new| is_new).count())
+}
+
+/// Plans are JSON with the same words over and over: they shrink to a tenth.
+pub(crate) fn pack(plan: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    // Writing to a vector cannot fail.
+    let _ = encoder.write_all(plan.as_bytes());
+    encoder.finish().unwrap_or_default()
+}
+
+pub(crate) fn unpack(packed: &[u8]) -> Result<String, LedgerError> {
+    let mut plan = String::new();
+    ZlibDecoder::new(packed)
+        .take(4 * MAX_PLAN_BYTES as u64)
+        .read_to_string(&mut plan)
+        .map_err(|error| LedgerError::Unreadable(format!("a plan: {error}")))?;
+    Ok(plan)
+}

@@ -1,0 +1,170 @@
+//! The queue between the requests and the ledger's threads, and what the threads tell each other.
+//!
+//! Records leave it in order, in batches: to the database, or to the spool if the database is away or
+//! slow. A record counts as settled once it is in one of the two.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::record::Record;
+
+/// Records in one transaction.
+pub(crate) const BATCH_ROWS: usize = 2_000;
+/// Bytes in one transaction, roughly.
+const BATCH_BYTES: usize = 8 << 20;
+/// Bytes of all that waits.
+pub(crate) const QUEUE_BYTES: usize = 64 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flight {
+    /// The writer has it or will take it.
+    Pending,
+    /// The database did not take it.
+    Failed,
+}
+
+/// The batch that the writer thread has.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) records: Arc<Vec<Record>>,
+    pub(crate) since: Instant,
+    pub(crate) state: Flight,
+    pub(crate) is_taken: bool,
+    pub(crate) is_spooled: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    records: VecDeque<Record>,
+    bytes: usize,
+    /// Records ever accepted, taken out, and settled.
+    pub(crate) accepted: u64,
+    pub(crate) taken: u64,
+    pub(crate) settled: u64,
+    /// Everything up to here is wanted out now.
+    pub(crate) flush_to: u64,
+    pub(crate) in_flight: Option<InFlight>,
+    pub(crate) is_up: bool,
+    pub(crate) is_closed: bool,
+    /// The mover is done: nothing comes any more.
+    pub(crate) is_drained: bool,
+}
+
+impl State {
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        !self.records.is_empty() && (self.records.len() >= BATCH_ROWS || self.taken < self.flush_to)
+    }
+
+    pub(crate) fn take_batch(&mut self) -> Vec<Record> {
+        let mut batch = Vec::with_capacity(self.records.len().min(BATCH_ROWS));
+        let mut bytes = 0;
+        while batch.len() < BATCH_ROWS
+            && bytes < BATCH_BYTES
+            && let Some(record) = self.records.pop_front()
+        {
+            bytes += record.bytes();
+            batch.push(record);
+        }
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.taken += batch.len() as u64;
+        batch
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    /// For the mover: a full batch, a flush, news from the writer.
+    pub(crate) for_mover: Condvar,
+    /// For the writer: a batch, the end.
+    pub(crate) for_writer: Condvar,
+    /// Counts settled records.
+    settled: tokio::sync::watch::Sender<u64>,
+    max_rows: usize,
+}
+
+impl Queue {
+    pub(crate) fn new(max_rows: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            for_mover: Condvar::new(),
+            for_writer: Condvar::new(),
+            settled: tokio::sync::watch::Sender::new(0),
+            max_rows: max_rows.max(1),
+        }
+    }
+
+    /// A thread that panicked cannot leave the state half-changed: every change is one step.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there was room.
+    pub(crate) fn push(&self, record: Record) -> bool {
+        let bytes = record.bytes();
+        let mut state = self.lock();
+        if state.is_closed
+            || state.records.len() >= self.max_rows
+            || state.bytes + bytes > QUEUE_BYTES
+        {
+            return false;
+        }
+        state.records.push_back(record);
+        state.bytes += bytes;
+        state.accepted += 1;
+        let is_full_batch = state.records.len() == BATCH_ROWS.min(self.max_rows);
+        drop(state);
+        if is_full_batch {
+            self.for_mover.notify_one();
+        }
+        true
+    }
+
+    /// Whether it is so full that waiting for the database risks losing records.
+    pub(crate) fn is_crowded(&self, state: &State) -> bool {
+        state.records.len() >= self.max_rows / 4 * 3 || state.bytes >= QUEUE_BYTES / 4 * 3
+    }
+
+    pub(crate) fn settle(&self, state: &mut State, count: usize) {
+        state.settled += count as u64;
+        self.settled.send_replace(state.settled);
+    }
+
+    pub(crate) fn settled(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.settled.subscribe()
+    }
+
+    /// Wants everything accepted so far out; up to where that is.
+    pub(crate) fn want_flush(&self) -> u64 {
+        let mut state = self.lock();
+        state.flush_to = state.accepted;
+        let up_to = state.accepted;
+        drop(state);
+        self.for_mover.notify_one();
+        up_to
+    }
+
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.flush_to = state.accepted;
+        drop(state);
+        self.for_mover.notify_all();
+        self.for_writer.notify_all();
+    }
+
+    pub(crate) fn wait<'a>(
+        &self,
+        bell: &Condvar,
+        state: MutexGuard<'a, State>,
+        time: Duration,
+    ) -> MutexGuard<'a, State> {
+        bell.wait_timeout(state, time)
+            .map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state)
+    }
+}

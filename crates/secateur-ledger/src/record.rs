@@ -1,0 +1,157 @@
+//! What goes through the queue, made fit for any database on the way in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::control::Score;
+use crate::row::Row;
+
+/// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
+pub(crate) const MAX_PLAN_BYTES: usize = 256 * 1024;
+/// Longest reason, in bytes.
+const MAX_TEXT_BYTES: usize = 4 * 1024;
+/// Longest id or name, in bytes: five of them must fit into one index entry of PostgreSQL (2,704 bytes).
+const MAX_NAME_BYTES: usize = 256;
+/// Most steps of a row.
+const MAX_STEPS: usize = 64;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Record {
+    Row(Box<Row>),
+    Score(Score),
+}
+
+impl Record {
+    /// Roughly what it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match self {
+            Self::Row(row) => {
+                let steps: usize = row.steps.iter().map(|step| 80 + text(&step.skipped)).sum();
+                size_of::<Row>() + 200 + steps + text(&row.plan) + text(&row.failed_open)
+            }
+            Self::Score(score) => {
+                size_of::<Score>() + score.workload.len() + score.stack.len() + 64
+            }
+        }
+    }
+
+    /// Texts cut to their limits, without the NUL characters that PostgreSQL cannot hold; numbers that
+    /// are none become zero or nothing.
+    pub(crate) fn fit(mut self) -> Self {
+        match &mut self {
+            Self::Row(row) => fit_row(row),
+            Self::Score(score) => {
+                for text in [
+                    &mut score.id,
+                    &mut score.workload,
+                    &mut score.stack,
+                    &mut score.scorer,
+                ] {
+                    fit_text(text, MAX_NAME_BYTES);
+                }
+                fit_option(&mut score.request, MAX_NAME_BYTES);
+                if !score.score.is_finite() {
+                    score.score = 0.0;
+                }
+            }
+        }
+        self
+    }
+}
+
+fn fit_row(row: &mut Row) {
+    for text in [
+        &mut row.id,
+        &mut row.workload,
+        &mut row.provider,
+        &mut row.stack,
+        &mut row.struck_stack,
+    ] {
+        fit_text(text, MAX_NAME_BYTES);
+    }
+    for text in [
+        &mut row.key,
+        &mut row.session,
+        &mut row.dialect,
+        &mut row.model,
+        &mut row.routed_to,
+        &mut row.receipt.price_date,
+    ] {
+        fit_option(text, MAX_NAME_BYTES);
+    }
+    fit_option(&mut row.failed_open, MAX_TEXT_BYTES);
+    fit_text(&mut row.ended, MAX_TEXT_BYTES);
+    row.steps.truncate(MAX_STEPS);
+    for step in &mut row.steps {
+        fit_text(&mut step.mechanic, MAX_NAME_BYTES);
+        fit_option(&mut step.skipped, MAX_TEXT_BYTES);
+    }
+    let receipt = &mut row.receipt;
+    for number in [
+        &mut receipt.predicted_usd_without,
+        &mut receipt.predicted_usd_with,
+        &mut receipt.break_even_turns,
+        &mut receipt.actual_usd,
+        &mut receipt.actual_input_usd,
+        &mut receipt.saved_usd,
+    ] {
+        *number = number.filter(|number| number.is_finite());
+    }
+    if let Some(plan) = row.plan.as_mut().filter(|plan| plan.len() > MAX_PLAN_BYTES) {
+        *plan = format!(
+            "{{\"left_out\":\"the plan is too large to keep\",\"bytes\":{}}}",
+            plan.len()
+        );
+    }
+}
+
+fn fit_option(text: &mut Option<String>, max_bytes: usize) {
+    if let Some(text) = text {
+        fit_text(text, max_bytes);
+    }
+}
+
+fn fit_text(text: &mut String, max_bytes: usize) {
+    if text.contains('\0') {
+        *text = text.replace('\0', "\u{fffd}");
+    }
+    if text.len() > max_bytes {
+        let end = text.floor_char_boundary(max_bytes);
+        text.truncate(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_is_too_large_leaves_a_note_with_its_size() {
+        let plan = "x".repeat(MAX_PLAN_BYTES + 1);
+        let row = Row {
+            plan: Some(plan),
+            ..Row::default()
+        };
+        let Record::Row(row) = Record::Row(Box::new(row)).fit() else {
+            panic!()
+        };
+        let plan: serde_json::Value = serde_json::from_str(row.plan.as_deref().unwrap()).unwrap();
+        assert_eq!(plan["bytes"], MAX_PLAN_BYTES + 1);
+    }
+
+    #[test]
+    fn texts_that_a_database_refuses_are_mended() {
+        let mut row = Row {
+            model: Some("a\0b".into()),
+            id: "é".repeat(5_000),
+            ..Row::default()
+        };
+        row.receipt.saved_usd = Some(f64::NAN);
+        let Record::Row(row) = Record::Row(Box::new(row)).fit() else {
+            panic!()
+        };
+        assert_eq!(row.model.as_deref(), Some("a\u{fffd}b"));
+        assert_eq!(row.id.len(), MAX_NAME_BYTES);
+        assert_eq!(row.receipt.saved_usd, None);
+    }
+}

@@ -1,0 +1,253 @@
+//! Sums that are kept up to date with the rows, in the same transaction: per day, workload, stack and
+//! model, and per session.
+
+use std::collections::BTreeMap;
+
+use crate::day::day_of;
+use crate::error::LedgerError;
+use crate::query::Totals;
+use crate::row::{Millis, Row};
+use crate::store::{Store, Value};
+
+/// One sum of [`Totals`]: its column in `daily`, whether it is money, and what a row of `audit` adds.
+/// The order is that of [`values`] and [`totals_from`].
+pub(crate) const SUMS: &[(&str, bool, &str)] = &[
+    ("requests", false, "1"),
+    ("changed", false, "CASE WHEN stack <> '' THEN 1 ELSE 0 END"),
+    (
+        "failed_open",
+        false,
+        "CASE WHEN failed_open IS NOT NULL THEN 1 ELSE 0 END",
+    ),
+    (
+        "struck",
+        false,
+        "CASE WHEN struck_stack <> '' THEN 1 ELSE 0 END",
+    ),
+    ("errors", false, "CASE WHEN status >= 400 THEN 1 ELSE 0 END"),
+    ("chars_before", false, "chars_before"),
+    ("chars_after", false, "chars_after"),
+    ("compress_chars_before", false, "compress_chars_before"),
+    ("compress_chars_after", false, "compress_chars_after"),
+    ("input_tokens", false, "input_tokens"),
+    ("cache_read_tokens", false, "cache_read_tokens"),
+    ("cache_write_tokens", false, "cache_write_tokens"),
+    ("output_tokens", false, "output_tokens"),
+    ("tokens_saved", false, "tokens_saved"),
+    ("saved_usd", true, "saved_usd"),
+    ("predicted_usd_without", true, RECONCILED_WITHOUT),
+    ("predicted_usd_with", true, RECONCILED_WITH),
+    ("reconciled_usd", true, RECONCILED_BILLED),
+    ("actual_usd", true, "actual_usd"),
+    (
+        "net_negative",
+        false,
+        "CASE WHEN saved_usd < 0 THEN 1 ELSE 0 END",
+    ),
+    ("added_us", false, "added_us"),
+];
+
+// A prediction counts only where the bill is known too, else the sums could not be compared.
+const RECONCILED_WITHOUT: &str = "CASE WHEN predicted_usd_with IS NOT NULL AND actual_input_usd IS NOT NULL THEN predicted_usd_without END";
+const RECONCILED_WITH: &str = "CASE WHEN predicted_usd_without IS NOT NULL AND actual_input_usd IS NOT NULL THEN predicted_usd_with END";
+const RECONCILED_BILLED: &str = "CASE WHEN predicted_usd_without IS NOT NULL AND predicted_usd_with IS NOT NULL THEN actual_input_usd END";
+
+pub(crate) fn add_row(totals: &mut Totals, row: &Row) {
+    let receipt = &row.receipt;
+    totals.requests += 1;
+    totals.changed += u64::from(!row.stack.is_empty());
+    totals.failed_open += u64::from(row.failed_open.is_some());
+    totals.struck += u64::from(!row.struck_stack.is_empty());
+    totals.errors += u64::from(row.status >= 400);
+    totals.chars_before += row.chars_before.unwrap_or(0);
+    totals.chars_after += row.chars_after.unwrap_or(0);
+    if let Some(compress) = row.compress {
+        totals.compress_chars_before += compress.chars_before;
+        totals.compress_chars_after += compress.chars_after;
+    }
+    totals.input_tokens += row.usage.input.unwrap_or(0);
+    totals.cache_read_tokens += row.usage.cache_read.unwrap_or(0);
+    totals.cache_write_tokens += row.usage.cache_write.unwrap_or(0);
+    totals.output_tokens += row.usage.output.unwrap_or(0);
+    totals.tokens_saved += receipt.tokens_saved.unwrap_or(0);
+    totals.saved_usd += receipt.saved_usd.unwrap_or(0.0);
+    if let (Some(without), Some(with), Some(billed)) = (
+        receipt.predicted_usd_without,
+        receipt.predicted_usd_with,
+        receipt.actual_input_usd,
+    ) {
+        totals.predicted_usd_without += without;
+        totals.predicted_usd_with += with;
+        totals.reconciled_usd += billed;
+    }
+    totals.actual_usd += receipt.actual_usd.unwrap_or(0.0);
+    totals.net_negative += u64::from(receipt.saved_usd.is_some_and(|saved| saved < 0.0));
+    totals.added_us += row.added_us;
+}
+
+pub(crate) fn add_totals(sum: &mut Totals, other: &Totals) {
+    sum.requests += other.requests;
+    sum.changed += other.changed;
+    sum.failed_open += other.failed_open;
+    sum.struck += other.struck;
+    sum.errors += other.errors;
+    sum.chars_before += other.chars_before;
+    sum.chars_after += other.chars_after;
+    sum.compress_chars_before += other.compress_chars_before;
+    sum.compress_chars_after += other.compress_chars_after;
+    sum.input_tokens += other.input_tokens;
+    sum.cache_read_tokens += other.cache_read_tokens;
+    sum.cache_write_tokens += other.cache_write_tokens;
+    sum.output_tokens += other.output_tokens;
+    sum.tokens_saved += other.tokens_saved;
+    sum.saved_usd += other.saved_usd;
+    sum.predicted_usd_without += other.predicted_usd_without;
+    sum.predicted_usd_with += other.predicted_usd_with;
+    sum.reconciled_usd += other.reconciled_usd;
+    sum.actual_usd += other.actual_usd;
+    sum.net_negative += other.net_negative;
+    sum.added_us += other.added_us;
+}
+
+fn values(totals: &Totals) -> Vec<Value> {
+    vec![
+        Value::count(totals.requests),
+        Value::count(totals.changed),
+        Value::count(totals.failed_open),
+        Value::count(totals.struck),
+        Value::count(totals.errors),
+        Value::count(totals.chars_before),
+        Value::count(totals.chars_after),
+        Value::count(totals.compress_chars_before),
+        Value::count(totals.compress_chars_after),
+        Value::count(totals.input_tokens),
+        Value::count(totals.cache_read_tokens),
+        Value::count(totals.cache_write_tokens),
+        Value::count(totals.output_tokens),
+        Value::Int(totals.tokens_saved),
+        Value::Real(totals.saved_usd),
+        Value::Real(totals.predicted_usd_without),
+        Value::Real(totals.predicted_usd_with),
+        Value::Real(totals.reconciled_usd),
+        Value::Real(totals.actual_usd),
+        Value::count(totals.net_negative),
+        Value::count(totals.added_us),
+    ]
+}
+
+/// Reads a group's name and the sums after it.
+pub(crate) fn totals_from(values: Vec<Value>) -> Result<Totals, LedgerError> {
+    let mut from = values.into_iter();
+    let mut take = || from.next().unwrap_or(Value::Null);
+    Ok(Totals {
+        group: take().into_text()?,
+        requests: take().into_count()?,
+        changed: take().into_count()?,
+        failed_open: take().into_count()?,
+        struck: take().into_count()?,
+        errors: take().into_count()?,
+        chars_before: take().into_count()?,
+        chars_after: take().into_count()?,
+        compress_chars_before: take().into_count()?,
+        compress_chars_after: take().into_count()?,
+        input_tokens: take().into_count()?,
+        cache_read_tokens: take().into_count()?,
+        cache_write_tokens: take().into_count()?,
+        output_tokens: take().into_count()?,
+        tokens_saved: take().into_int()?,
+        saved_usd: take().into_real()?,
+        predicted_usd_without: take().into_real()?,
+        predicted_usd_with: take().into_real()?,
+        reconciled_usd: take().into_real()?,
+        actual_usd: take().into_real()?,
+        net_negative: take().into_count()?,
+        added_us: take().into_count()?,
+    })
+}
+
+type DayKey = (String, String, String, String);
+type SessionKey = (String, String, bool);
+
+#[derive(Debug)]
+struct SessionSum {
+    first_at: Millis,
+    requests: u64,
+    input_usd: f64,
+}
+
+/// What a batch adds. Ordered maps: replicas lock the rows of `daily` in the same order and cannot
+/// wait for each other in a circle.
+#[derive(Debug, Default)]
+pub(crate) struct Rollup {
+    days: BTreeMap<DayKey, Totals>,
+    sessions: BTreeMap<SessionKey, SessionSum>,
+}
+
+impl Rollup {
+    pub(crate) fn add(&mut self, row: &Row) {
+        let key = (
+            day_of(row.at),
+            row.workload.clone(),
+            row.stack.clone(),
+            row.model.clone().unwrap_or_default(),
+        );
+        add_row(self.days.entry(key).or_default(), row);
+        if let (Some(session), Some(usd)) = (&row.session, row.receipt.actual_input_usd) {
+            let key = (row.workload.clone(), session.clone(), row.held_out);
+            let sum = self.sessions.entry(key).or_insert(SessionSum {
+                first_at: row.at,
+                requests: 0,
+                input_usd: 0.0,
+            });
+            sum.first_at = sum.first_at.min(row.at);
+            sum.requests += 1;
+            sum.input_usd += usd;
+        }
+    }
+
+    pub(crate) fn write(self, store: &mut dyn Store) -> Result<(), LedgerError> {
+        let names: Vec<&str> = SUMS.iter().map(|&(name, ..)| name).collect();
+        let slots: Vec<String> = (1..=names.len() + 4).map(|at| format!("${at}")).collect();
+        let additions: Vec<String> = names
+            .iter()
+            .map(|name| format!("{name} = daily.{name} + excluded.{name}"))
+            .collect();
+        let sql = format!(
+            "INSERT INTO daily (day, workload, stack, model, {}) VALUES ({}) \
+             ON CONFLICT (day, workload, stack, model) DO UPDATE SET {}",
+            names.join(", "),
+            slots.join(", "),
+            additions.join(", ")
+        );
+        for ((day, workload, stack, model), totals) in self.days {
+            let mut row = vec![
+                Value::Text(day),
+                Value::Text(workload),
+                Value::Text(stack),
+                Value::Text(model),
+            ];
+            row.extend(values(&totals));
+            store.execute(&sql, &row)?;
+        }
+        for ((workload, session, held_out), sum) in self.sessions {
+            store.execute(
+                "INSERT INTO session_cost (workload, session, held_out, first_at_ms, requests, input_usd) \
+                 VALUES ($1, $2, $3, $4, $5, $6) \
+                 ON CONFLICT (workload, session, held_out) DO UPDATE SET \
+                 first_at_ms = CASE WHEN excluded.first_at_ms < session_cost.first_at_ms \
+                 THEN excluded.first_at_ms ELSE session_cost.first_at_ms END, \
+                 requests = session_cost.requests + excluded.requests, \
+                 input_usd = session_cost.input_usd + excluded.input_usd",
+                &[
+                    Value::Text(workload),
+                    Value::Text(session),
+                    Value::Bool(held_out),
+                    Value::Int(sum.first_at),
+                    Value::count(sum.requests),
+                    Value::Real(sum.input_usd),
+                ],
+            )?;
+        }
+        Ok(())
+    }
+}

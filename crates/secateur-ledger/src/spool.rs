@@ -1,0 +1,218 @@
+//! Rows on disk while the database is slow or gone: append-only segments, synced with every append, so
+//! that what was appended survives kill -9 and a power cut. Limited in size.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::day::now;
+use crate::frame::{self, Frames, MARK};
+use crate::record::Record;
+use crate::slot::{Slot, segment_name, segments};
+
+/// All segments of a process together.
+pub(crate) const MAX_SPOOL_BYTES: u64 = 1 << 30;
+/// A segment is closed when it is larger.
+const SEGMENT_BYTES: u64 = 4 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Spool {
+    slot: Slot,
+    open: Option<Segment>,
+    max_bytes: u64,
+    /// Bytes of all segments.
+    bytes: u64,
+    made: u64,
+}
+
+#[derive(Debug)]
+struct Segment {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl Spool {
+    /// Takes a slot and what dead processes left.
+    pub(crate) fn open(root: &Path, max_bytes: u64) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        let slot = Slot::take(root)?;
+        let mut spool = Self {
+            slot,
+            open: None,
+            max_bytes,
+            bytes: 0,
+            made: 0,
+        };
+        spool.adopt()?;
+        Ok(spool)
+    }
+
+    pub(crate) fn adopt(&mut self) -> io::Result<()> {
+        self.slot.adopt()?;
+        self.bytes = 0;
+        for path in segments(&self.slot.folder)? {
+            self.bytes += fs::metadata(path)?.len();
+        }
+        Ok(())
+    }
+
+    /// Records in all segments. Reads them; for the start.
+    pub(crate) fn count(&self) -> io::Result<usize> {
+        let mut count = 0;
+        for path in segments(&self.slot.folder)? {
+            count += frame::read(&fs::read(path)?).records.len();
+        }
+        Ok(count)
+    }
+
+    /// All of them are on disk when this returns; on an error, none.
+    pub(crate) fn append(&mut self, records: &[Record]) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for record in records {
+            frame::push(&mut bytes, record)?;
+        }
+        if self.bytes + bytes.len() as u64 > self.max_bytes {
+            return Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                format!("the spool is at its limit of {} bytes", self.max_bytes),
+            ));
+        }
+        let mut segment = match self.open.take() {
+            Some(segment) => segment,
+            None => self.start()?,
+        };
+        let written = segment
+            .file
+            .write_all(&bytes)
+            .and_then(|()| segment.file.sync_data());
+        if let Err(error) = written {
+            // A half-written end must not stand in front of later records.
+            if segment.file.set_len(segment.bytes).is_ok() {
+                self.open = Some(segment);
+            }
+            return Err(error);
+        }
+        segment.bytes += bytes.len() as u64;
+        self.bytes += bytes.len() as u64;
+        if segment.bytes < SEGMENT_BYTES {
+            self.open = Some(segment);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> io::Result<Segment> {
+        self.made += 1;
+        let path = segment_name(&self.slot.folder, now(), self.made);
+        let mut file = File::options().create_new(true).append(true).open(&path)?;
+        if let Err(error) = file.write_all(MARK) {
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
+        // The file's name must survive a power cut as well.
+        let _ = File::open(&self.slot.folder).and_then(|folder| folder.sync_all());
+        let bytes = MARK.len() as u64;
+        self.bytes += bytes;
+        Ok(Segment { path, file, bytes })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// The oldest segment. The one that is being written is closed first.
+    pub(crate) fn oldest(&mut self) -> io::Result<Option<PathBuf>> {
+        let oldest = segments(&self.slot.folder)?.into_iter().next();
+        if let (Some(oldest), Some(open)) = (&oldest, &self.open)
+            && *oldest == open.path
+        {
+            self.open = None;
+        }
+        if oldest.is_none() {
+            self.bytes = 0;
+        }
+        Ok(oldest)
+    }
+
+    pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
+        let length = fs::metadata(path)?.len();
+        fs::remove_file(path)?;
+        self.bytes = self.bytes.saturating_sub(length);
+        Ok(())
+    }
+}
+
+/// The records of a segment; a torn end is left out.
+pub(crate) fn load(path: &Path) -> io::Result<Frames> {
+    Ok(frame::read(&fs::read(path)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Row;
+
+    fn record(id: usize) -> Record {
+        let row = Row {
+            id: format!("{id}"),
+            ..Row::default()
+        };
+        Record::Row(Box::new(row))
+    }
+
+    fn drain(spool: &mut Spool) -> usize {
+        let mut count = 0;
+        while let Some(path) = spool.oldest().unwrap() {
+            count += load(&path).unwrap().records.len();
+            spool.remove(&path).unwrap();
+        }
+        count
+    }
+
+    #[test]
+    fn records_come_back_in_order_also_after_a_torn_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap();
+        spool.append(&[record(1), record(2)]).unwrap();
+        spool.append(&[record(3)]).unwrap();
+        let path = spool.oldest().unwrap().unwrap();
+        let length = fs::metadata(&path).unwrap().len();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(length - 3)
+            .unwrap();
+        assert_eq!(load(&path).unwrap().records, [record(1), record(2)]);
+        spool.append(&[record(4)]).unwrap();
+        assert_eq!(drain(&mut spool), 3);
+        assert!(spool.oldest().unwrap().is_none() && spool.is_empty());
+    }
+
+    #[test]
+    fn a_full_spool_refuses_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::open(folder.path(), 10_000).unwrap();
+        let mut kept = 0;
+        while spool.append(&[record(kept)]).is_ok() {
+            kept += 1;
+        }
+        assert!(kept > 2);
+        assert_eq!(drain(&mut spool), kept);
+        spool.append(&[record(0)]).unwrap();
+    }
+
+    #[test]
+    fn processes_share_a_folder_and_inherit_from_the_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut one = Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap();
+        let mut two = Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap();
+        one.append(&[record(1)]).unwrap();
+        two.append(&[record(2)]).unwrap();
+        two.adopt().unwrap();
+        assert_eq!(two.count().unwrap(), 1, "the other is alive");
+        drop(one);
+        two.adopt().unwrap();
+        assert_eq!(drain(&mut two), 2);
+    }
+}

@@ -1,0 +1,91 @@
+//! Brings a database to the schema that this program knows. Numbered, forward only, each step in one
+//! transaction; a newer schema is an error.
+
+use super::{Database, Store, Value, in_transaction};
+use crate::error::LedgerError;
+
+/// Step `n` leads from version `n - 1` to `n`.
+const STEPS: &[(&str, &str)] = &[
+    (
+        include_str!("../../migrations/sqlite/0001_start.sql"),
+        include_str!("../../migrations/postgres/0001_start.sql"),
+    ),
+    (
+        include_str!("../../migrations/sqlite/0002_sessions_and_trouble.sql"),
+        include_str!("../../migrations/postgres/0002_sessions_and_trouble.sql"),
+    ),
+];
+
+/// The schema that this program writes.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
+pub(crate) const SCHEMA_VERSION: i64 = STEPS.len() as i64;
+
+/// Any number; the same for all replicas.
+const LOCK: i64 = 7_732_283_001;
+
+pub(crate) fn migrate(store: &mut dyn Store) -> Result<(), LedgerError> {
+    in_transaction(store, |store| {
+        if store.database() == Database::Postgres {
+            // Replicas that start together wait for the first here; the lock ends with the transaction.
+            store.query(
+                "SELECT pg_advisory_xact_lock($1)::TEXT",
+                &[Value::Int(LOCK)],
+            )?;
+        }
+        store.script(
+            "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        )?;
+        let found = version(store)?;
+        if found > SCHEMA_VERSION {
+            return Err(LedgerError::NewerSchema {
+                found,
+                known: SCHEMA_VERSION,
+            });
+        }
+        let done = usize::try_from(found).unwrap_or(0);
+        for (sqlite, postgres) in STEPS.iter().skip(done) {
+            store.script(match store.database() {
+                Database::Sqlite => sqlite,
+                Database::Postgres => postgres,
+            })?;
+        }
+        if found < SCHEMA_VERSION {
+            store.execute(
+                "INSERT INTO meta (name, value) VALUES ('schema_version', $1) \
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                &[Value::Text(SCHEMA_VERSION.to_string())],
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// For those who only read: the schema must be the one that the queries are written for.
+pub(crate) fn check_version(store: &mut dyn Store) -> Result<(), LedgerError> {
+    let found = version(store).map_err(|error| match error {
+        LedgerError::Refused(_) => {
+            LedgerError::Refused("there is no ledger in this database".into())
+        }
+        other => other,
+    })?;
+    match found.cmp(&SCHEMA_VERSION) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(LedgerError::NewerSchema {
+            found,
+            known: SCHEMA_VERSION,
+        }),
+        std::cmp::Ordering::Less => Err(LedgerError::Refused(format!(
+            "the ledger has the older schema {found}; start `secateur serve` of this version once to bring it to {SCHEMA_VERSION}"
+        ))),
+    }
+}
+
+fn version(store: &mut dyn Store) -> Result<i64, LedgerError> {
+    let found = store.query("SELECT value FROM meta WHERE name = 'schema_version'", &[])?;
+    let Some(value) = found.into_iter().flatten().next() else {
+        return Ok(0);
+    };
+    let text = value.into_text()?;
+    text.parse()
+        .map_err(|_| LedgerError::Unreadable(format!("schema version `{text}`")))
+}

@@ -1,0 +1,355 @@
+//! The two threads that bring records home: the *mover* takes batches out of the queue and gives them to
+//! the writer, or to the spool; the *writer* talks to the database, and replays the spool.
+//!
+//! A batch that the database does not take within half a second is spooled as well: should the process
+//! die now, it is there. If the database took it after all, the replay finds its rows and adds nothing.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::LedgerError;
+use crate::ingest::{self, Written};
+use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State};
+use crate::record::Record;
+use crate::spool::{Spool, load};
+use crate::stats::Counters;
+use crate::store::{Address, Store, migrate};
+
+/// A database that takes longer than this is slow: records go to the spool instead of waiting.
+const SLOW: Duration = Duration::from_millis(500);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+const ADOPT_EVERY: Duration = Duration::from_secs(30);
+/// How long closing waits for the database before it leaves the rest to the spool.
+const CLOSING: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) queue: Queue,
+    pub(crate) counters: Counters,
+    pub(crate) spool: Mutex<Spool>,
+    pub(crate) address: Address,
+    pub(crate) flush_every: Duration,
+}
+
+impl Shared {
+    fn spool(&self) -> MutexGuard<'_, Spool> {
+        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put_in_spool(&self, records: &[Record]) -> bool {
+        match self.spool().append(records) {
+            Ok(()) => {
+                Counters::add(&self.counters.spooled, records.len());
+                true
+            }
+            Err(error) => {
+                self.counters.note(&format!("spool: {error}"));
+                false
+            }
+        }
+    }
+}
+
+/// Runs until the queue is closed and empty.
+pub(crate) fn move_batches(shared: &Shared) {
+    let queue = &shared.queue;
+    let mut next_tick = Instant::now() + shared.flush_every;
+    let mut closing_since = None;
+    let mut state = queue.lock();
+    loop {
+        let now = Instant::now();
+        if now >= next_tick {
+            state.flush_to = state.accepted;
+            next_tick = now + shared.flush_every;
+        }
+        if state.is_closed && closing_since.is_none() {
+            closing_since = Some(now);
+        }
+        let is_late = closing_since.is_some_and(|since| since.elapsed() > CLOSING);
+        if state.is_closed
+            && (is_late || state.len() == 0)
+            && state
+                .in_flight
+                .as_ref()
+                .is_none_or(|batch| batch.is_spooled || is_late)
+        {
+            break;
+        }
+        let moved;
+        (state, moved) = step(shared, state);
+        if !moved {
+            let rest = next_tick.saturating_duration_since(Instant::now());
+            let nap = if state.in_flight.is_some() || state.len() > 0 {
+                rest.min(Duration::from_millis(50))
+            } else {
+                rest
+            };
+            state = queue.wait(&queue.for_mover, state, nap.max(Duration::from_millis(1)));
+        }
+    }
+    let left = state.len();
+    Counters::add(&shared.counters.lost, left);
+    state.is_drained = true;
+    drop(state);
+    queue.for_writer.notify_all();
+}
+
+/// One move, if there is one to make. Disk is written without the lock.
+fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
+    let queue = &shared.queue;
+    if let Some(batch) = &mut state.in_flight
+        && batch.state == Flight::Failed
+        && batch.is_spooled
+    {
+        state.in_flight = None;
+    }
+    let (is_up, is_due, is_crowded) = (state.is_up, state.is_due(), queue.is_crowded(&state));
+    match &mut state.in_flight {
+        // The database came back before the spool could take it.
+        Some(batch) if batch.state == Flight::Failed && is_up => {
+            batch.state = Flight::Pending;
+            batch.is_taken = false;
+            batch.since = Instant::now();
+            queue.for_writer.notify_one();
+            (state, true)
+        }
+        Some(batch)
+            if !batch.is_spooled
+                && (batch.state == Flight::Failed
+                    || is_crowded
+                    || batch.since.elapsed() > SLOW) =>
+        {
+            let records = Arc::clone(&batch.records);
+            drop(state);
+            let is_spooled = shared.put_in_spool(&records);
+            let mut state = queue.lock();
+            let is_same = |batch: &&mut InFlight| Arc::ptr_eq(&batch.records, &records);
+            if is_spooled && let Some(batch) = state.in_flight.as_mut().filter(is_same) {
+                batch.is_spooled = true;
+                queue.settle(&mut state, records.len());
+            }
+            (state, is_spooled)
+        }
+        None if is_up && is_due => {
+            let records = Arc::new(state.take_batch());
+            state.in_flight = Some(InFlight {
+                records,
+                since: Instant::now(),
+                state: Flight::Pending,
+                is_taken: false,
+                is_spooled: false,
+            });
+            queue.for_writer.notify_one();
+            (state, true)
+        }
+        in_flight => {
+            // Nothing overtakes a batch that is not settled: settled records are always the first ones.
+            let is_free = in_flight.as_ref().is_none_or(|batch| batch.is_spooled);
+            let is_away = !is_up || in_flight.is_some();
+            if !(is_free && is_away && is_due) {
+                return (state, false);
+            }
+            let records = state.take_batch();
+            drop(state);
+            let is_spooled = shared.put_in_spool(&records);
+            let mut state = queue.lock();
+            if is_spooled {
+                queue.settle(&mut state, records.len());
+            } else if state.in_flight.is_none() {
+                state.in_flight = Some(InFlight {
+                    records: Arc::new(records),
+                    since: Instant::now(),
+                    state: Flight::Failed,
+                    is_taken: false,
+                    is_spooled: false,
+                });
+            } else {
+                Counters::add(&shared.counters.lost, records.len());
+                queue.settle(&mut state, records.len());
+            }
+            (state, is_spooled)
+        }
+    }
+}
+
+/// The connection, and when to try again.
+struct Line {
+    store: Option<Box<dyn Store>>,
+    retry_at: Instant,
+    pause: Duration,
+}
+
+impl Line {
+    fn lost(&mut self, shared: &Shared, error: &LedgerError) {
+        shared.counters.note(error);
+        self.store = None;
+        self.retry_at = Instant::now() + self.pause;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        shared.queue.lock().is_up = false;
+    }
+
+    fn try_connect(&mut self, shared: &Shared) {
+        if self.store.is_some() || Instant::now() < self.retry_at {
+            return;
+        }
+        let connected = shared.address.connect(false).and_then(|mut store| {
+            migrate(store.as_mut())?;
+            Ok(store)
+        });
+        match connected {
+            Ok(store) => {
+                self.store = Some(store);
+                self.pause = FIRST_PAUSE;
+                shared.queue.lock().is_up = true;
+                shared.queue.for_mover.notify_one();
+            }
+            Err(error) => self.lost(shared, &error),
+        }
+    }
+}
+
+/// Runs until the mover is done and the batch in hand is settled.
+pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
+    let queue = &shared.queue;
+    queue.lock().is_up = store.is_some();
+    let mut line = Line {
+        store,
+        retry_at: Instant::now(),
+        pause: FIRST_PAUSE,
+    };
+    let mut adopt_at = Instant::now() + ADOPT_EVERY;
+    loop {
+        line.try_connect(shared);
+        let mut state = queue.lock();
+        let batch = state
+            .in_flight
+            .as_mut()
+            .filter(|batch| batch.state == Flight::Pending && !batch.is_taken);
+        if let Some(batch) = batch {
+            batch.is_taken = true;
+            let records = Arc::clone(&batch.records);
+            drop(state);
+            write_batch(shared, &mut line, &records);
+            continue;
+        }
+        if state.is_drained {
+            return;
+        }
+        let is_closed = state.is_closed;
+        drop(state);
+        if Instant::now() >= adopt_at {
+            adopt_at = Instant::now() + ADOPT_EVERY;
+            if let Err(error) = shared.spool().adopt() {
+                shared.counters.note(&error);
+            }
+        }
+        if !is_closed && replay(shared, &mut line) {
+            continue;
+        }
+        let state = queue.lock();
+        let has_work = state
+            .in_flight
+            .as_ref()
+            .is_some_and(|batch| batch.state == Flight::Pending && !batch.is_taken);
+        if !has_work && !state.is_drained {
+            drop(queue.wait(&queue.for_writer, state, Duration::from_millis(100)));
+        }
+    }
+}
+
+fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>) {
+    let queue = &shared.queue;
+    let outcome = match line.store.as_deref_mut() {
+        Some(store) => ingest::write(store, records),
+        None => Err(LedgerError::Unreachable("not connected".into())),
+    };
+    if let Err(error) = &outcome
+        && line.store.is_some()
+    {
+        line.lost(shared, error);
+    }
+    let mut state = queue.lock();
+    let in_flight = state
+        .in_flight
+        .as_mut()
+        .filter(|batch| Arc::ptr_eq(&batch.records, records));
+    match (outcome, in_flight) {
+        (Ok(written), batch) => {
+            let is_settled = batch.is_some_and(|batch| batch.is_spooled);
+            count(shared, records.len(), &written);
+            state.in_flight = None;
+            if !is_settled {
+                queue.settle(&mut state, records.len());
+            }
+        }
+        (Err(_), Some(batch)) => batch.state = Flight::Failed,
+        (Err(_), None) => {}
+    }
+    drop(state);
+    queue.for_mover.notify_one();
+}
+
+fn count(shared: &Shared, records: usize, written: &Written) {
+    Counters::add(&shared.counters.written, records - written.impossible);
+    Counters::add(&shared.counters.lost, written.impossible);
+    if written.impossible > 0 {
+        shared
+            .counters
+            .note(&format!("{} records cannot be stored", written.impossible));
+    }
+}
+
+/// Brings one segment of the spool home; whether there was one.
+fn replay(shared: &Shared, line: &mut Line) -> bool {
+    let Some(store) = line.store.as_deref_mut() else {
+        return false;
+    };
+    let segment = {
+        let mut spool = shared.spool();
+        if spool.is_empty() {
+            return false;
+        }
+        match spool.oldest() {
+            Ok(Some(segment)) => segment,
+            Ok(None) => return false,
+            Err(error) => {
+                shared.counters.note(&error);
+                return false;
+            }
+        }
+    };
+    match replay_segment(shared, store, &segment) {
+        Ok(()) => true,
+        Err(error) => {
+            line.lost(shared, &error);
+            false
+        }
+    }
+}
+
+fn replay_segment(
+    shared: &Shared,
+    store: &mut dyn Store,
+    segment: &PathBuf,
+) -> Result<(), LedgerError> {
+    let unreadable = |error: std::io::Error| LedgerError::Unreachable(format!("spool: {error}"));
+    let frames = load(segment).map_err(unreadable)?;
+    Counters::add(&shared.counters.lost, frames.unknown);
+    for records in frames.records.chunks(BATCH_ROWS) {
+        let written = ingest::write(store, records)?;
+        count(shared, written.new + written.impossible, &written);
+    }
+    // Only now: a death before this line replays the segment again, and adds nothing.
+    shared.spool().remove(segment).map_err(unreadable)?;
+    let home = frames.records.len() as u64;
+    let _ = shared
+        .counters
+        .spooled
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |spooled| {
+            Some(spooled.saturating_sub(home))
+        });
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! What one request gets: a scripted response, misbehaviour, a model's words, or a list.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+
+use crate::chunks::Chunks;
+use crate::conduct::Conduct;
+use crate::request::{Api, Received};
+use crate::server::Shared;
+use crate::{rules, wire};
+
+pub(crate) async fn respond(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+) -> Result<Response<Chunks>, Infallible> {
+    shared.requests.fetch_add(1, Ordering::Relaxed);
+    let (head, body) = request.into_parts();
+    let body = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => {
+            return Ok(plain(
+                StatusCode::BAD_REQUEST,
+                &json!({"error": "the body broke off"}),
+                &shared,
+            ));
+        }
+    };
+    let received = Received {
+        method: head.method,
+        uri: head.uri,
+        headers: head.headers,
+        body,
+    };
+    if shared.options.keep_requests {
+        shared.state().received.push(received.clone());
+    }
+    let conduct = match received
+        .headers
+        .get("x-mock-conduct")
+        .map(HeaderValue::to_str)
+    {
+        Some(Ok(value)) => Conduct::parse(value),
+        _ => shared.options.conduct,
+    };
+    tokio::time::sleep(conduct.delay).await;
+    let script = shared.options.script.as_ref();
+    if let Some(scripted) = script.and_then(|script| script(&received)) {
+        let mut response = Response::builder().status(scripted.status);
+        for (name, value) in scripted.headers {
+            response = response.header(name, value);
+        }
+        let body = Chunks::start(scripted.body, conduct, &shared);
+        return Ok(response.body(body).unwrap_or_default());
+    }
+    if conduct.redirect {
+        let mut response = plain(StatusCode::TEMPORARY_REDIRECT, &json!({}), &shared);
+        response.headers_mut().insert(
+            header::LOCATION,
+            HeaderValue::from_static("http://elsewhere.invalid/v1"),
+        );
+        return Ok(response);
+    }
+    if let Ok(status) = StatusCode::from_u16(conduct.status) {
+        let error = wire::error(
+            received.error_api(),
+            status.as_u16(),
+            "as the request asked",
+        );
+        return Ok(plain(status, &error, &shared));
+    }
+    Ok(match received.api() {
+        Some((api, only_counts)) => model(api, only_counts, &received, conduct, &shared),
+        None => elsewhere(&received, &shared),
+    })
+}
+
+/// The endpoints that answer with a model's words.
+fn model(
+    api: Api,
+    only_counts: bool,
+    received: &Received,
+    conduct: Conduct,
+    shared: &Arc<Shared>,
+) -> Response<Chunks> {
+    let reject = |status: StatusCode, message: &str| {
+        shared.rejected.fetch_add(1, Ordering::Relaxed);
+        plain(status, &wire::error(api, status.as_u16(), message), shared)
+    };
+    if received.headers.contains_key(header::CONTENT_ENCODING) {
+        return reject(StatusCode::BAD_REQUEST, "the body must not be compressed");
+    }
+    let body: Value = match serde_json::from_slice(&received.body) {
+        Ok(body) => body,
+        Err(error) => {
+            return reject(
+                StatusCode::BAD_REQUEST,
+                &format!("we could not parse the JSON body of your request: {error}"),
+            );
+        }
+    };
+    if api == Api::Messages
+        && !only_counts
+        && body["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0)
+    {
+        return reject(StatusCode::BAD_REQUEST, "max_tokens: field required");
+    }
+    if let Err(message) = rules::check(api, &body) {
+        return reject(StatusCode::BAD_REQUEST, &message);
+    }
+    let model = body["model"]
+        .as_str()
+        .or(received.model_in_path())
+        .unwrap_or("unknown")
+        .to_owned();
+    let (answer, mut usage) = {
+        let mut state = shared.state();
+        let answer = state.recordings.answer(api, &body, conduct.think);
+        let usage = state.cache.count(api, &model, &body);
+        (answer, usage)
+    };
+    if only_counts {
+        let key = if api == Api::Gemini {
+            "totalTokens"
+        } else {
+            "input_tokens"
+        };
+        return plain(StatusCode::OK, &json!({key: usage.input_tokens}), shared);
+    }
+    usage.output_tokens = wire::output_tokens(&answer);
+    let frame = wire::Frame {
+        model: &model,
+        usage,
+        stream_usage: body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)),
+    };
+    let path = received.uri.path();
+    let query = received.uri.query().unwrap_or_default();
+    let (kind, text) = match api {
+        Api::Gemini if path.ends_with(":streamGenerateContent") && query.contains("alt=sse") => {
+            ("text/event-stream", wire::events(api, &answer, &frame))
+        }
+        Api::Gemini if path.ends_with(":streamGenerateContent") => (
+            "application/json; charset=UTF-8",
+            wire::gemini_array(&answer, &frame),
+        ),
+        Api::Gemini => (
+            "application/json; charset=UTF-8",
+            wire::json(api, &answer, &frame).to_string(),
+        ),
+        _ if body["stream"] == true => (
+            "text/event-stream; charset=utf-8",
+            wire::events(api, &answer, &frame),
+        ),
+        _ => (
+            "application/json",
+            wire::json(api, &answer, &frame).to_string(),
+        ),
+    };
+    with_type(StatusCode::OK, kind, Bytes::from(text), conduct, shared)
+}
+
+/// Lists of models, files, and nothing else.
+fn elsewhere(received: &Received, shared: &Arc<Shared>) -> Response<Chunks> {
+    let path = received.uri.path();
+    let models = ["gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro"];
+    let value = match (received.method.as_str(), path) {
+        ("GET", "/v1beta/models") => {
+            let models: Vec<Value> = models
+                .iter()
+                .map(|name| json!({"name": format!("models/{name}")}))
+                .collect();
+            json!({"models": models})
+        }
+        ("GET", "/v1/models") => {
+            let models: Vec<Value> = models
+                .iter()
+                .map(|id| json!({"id": id, "object": "model", "type": "model", "display_name": id,
+                    "created": 1_760_000_000, "created_at": "2025-10-09T00:00:00Z", "owned_by": "mock"}))
+                .collect();
+            json!({"object": "list", "data": models, "has_more": false, "first_id": models[0]["id"], "last_id": models[2]["id"]})
+        }
+        ("POST", "/v1/files") => {
+            json!({"id": "file_mock", "object": "file", "bytes": received.body.len(),
+            "created_at": 1_760_000_000, "filename": "upload", "purpose": "user_data", "status": "processed"})
+        }
+        ("GET", "/v1/files") => json!({"object": "list", "data": [], "has_more": false}),
+        _ => {
+            let error = wire::error(received.error_api(), 404, &format!("nothing at {path}"));
+            return plain(StatusCode::NOT_FOUND, &error, shared);
+        }
+    };
+    plain(StatusCode::OK, &value, shared)
+}
+
+fn plain(status: StatusCode, value: &Value, shared: &Arc<Shared>) -> Response<Chunks> {
+    with_type(
+        status,
+        "application/json",
+        Bytes::from(value.to_string()),
+        Conduct::default(),
+        shared,
+    )
+}
+
+fn with_type(
+    status: StatusCode,
+    kind: &'static str,
+    body: Bytes,
+    conduct: Conduct,
+    shared: &Arc<Shared>,
+) -> Response<Chunks> {
+    let mut response = Response::new(Chunks::start(body, conduct, shared));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert("x-request-id", HeaderValue::from_static("req_mock"));
+    response
+}

@@ -1,0 +1,75 @@
+//! Client keys and the credentials that stand behind them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toml::Spanned;
+
+use super::Reader;
+use crate::config::error::ConfigError;
+use crate::config::file::RawKey;
+use crate::config::{ClientKey, Secret, Workload};
+
+impl Reader<'_> {
+    pub(super) fn key(
+        &self,
+        raw: RawKey,
+        workloads: &BTreeMap<String, Arc<Workload>>,
+    ) -> Result<ClientKey, ConfigError> {
+        let sha256 = digest(raw.sha256.get_ref()).ok_or_else(|| {
+            self.wrong(
+                &raw.sha256.span(),
+                "key.sha256: expected 64 hexadecimal digits, the SHA-256 of the key",
+            )
+        })?;
+        let workload = match &raw.workload {
+            Some(name) => Some(workloads.get(name.get_ref()).cloned().ok_or_else(|| {
+                self.wrong(
+                    &name.span(),
+                    format!("key.workload: there is no workload `{}`", name.get_ref()),
+                )
+            })?),
+            None => None,
+        };
+        let credentials = raw.credential_env.iter();
+        let credentials =
+            credentials.map(|(&provider, variable)| Ok((provider, self.secret(variable)?)));
+        Ok(ClientKey {
+            name: raw.name.into_inner().into(),
+            sha256,
+            workload,
+            credentials: credentials.collect::<Result<_, ConfigError>>()?,
+            requests_per_minute: raw.requests_per_minute,
+        })
+    }
+
+    pub(super) fn secret(&self, variable: &Spanned<String>) -> Result<Secret, ConfigError> {
+        match (self.env)(variable.get_ref()) {
+            Some(value) if http::HeaderValue::from_str(&value).is_ok() && !value.is_empty() => {
+                Ok(Secret::new(&value))
+            }
+            Some(_) => Err(self.wrong(
+                &variable.span(),
+                "the environment variable does not hold a credential",
+            )),
+            None => Err(self.wrong(
+                &variable.span(),
+                format!(
+                    "the environment variable `{}` is not set",
+                    variable.get_ref()
+                ),
+            )),
+        }
+    }
+}
+
+fn digest(hex: &str) -> Option<[u8; 32]> {
+    let mut out = [0; 32];
+    if hex.len() != 64 || !hex.is_ascii() {
+        return None;
+    }
+    for (at, byte) in out.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(hex.get(at * 2..at * 2 + 2)?, 16).ok()?;
+    }
+    Some(out)
+}

@@ -1,0 +1,129 @@
+use super::*;
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    let env = |name: &str| (name == "SET").then(|| "credential".to_owned());
+    Config::read("secateur.toml", text, Path::new("."), &env)
+}
+
+#[track_caller]
+fn fails(text: &str, line: usize, says: &str) {
+    let error = read(text).unwrap_err();
+    assert_eq!(error.line, Some(line), "{error}");
+    assert!(error.to_string().contains(says), "{error}");
+}
+
+#[test]
+fn the_template_is_valid_and_so_is_an_empty_file() {
+    let config = read(crate::config::TEMPLATE).unwrap();
+    assert_eq!(config.max_body_bytes, 32 << 20);
+    assert!(config.is_loopback() && !config.default_workload().has_mechanics());
+    read("").unwrap();
+}
+
+#[test]
+fn every_key_of_the_template_is_a_key() {
+    let text: String = crate::config::TEMPLATE
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(rest)
+                if rest.starts_with('[')
+                    || rest
+                        .split_once(" = ")
+                        .is_some_and(|(key, _)| !key.contains(' ')) =>
+            {
+                rest
+            }
+            _ => line,
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let text = text
+        .replace("…64 hex digits…", &"0f".repeat(32))
+        .replace("ANTHROPIC_API_KEY", "SET")
+        .replace("OPENAI_API_KEY", "SET")
+        .replace("OTLP_AUTHORIZATION", "SET")
+        .replace("policy_file =", "# policy_file =")
+        .replace("ca_file =", "# ca_file =")
+        .replace(
+            "schema_file = \"answer.schema.json\"",
+            "schema = '{\"type\":\"object\"}'",
+        );
+    let config = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let workload = &config.workloads["coding"];
+    assert!(workload.policy.is_some() && workload.routes.is_some() && workload.schema.is_some());
+    assert_eq!(config.keys[0].credentials.len(), 2);
+    assert!(config.otlp.is_some());
+}
+
+#[test]
+fn errors_name_the_line() {
+    fails("listen = \"here\"\n", 1, "an address and a port");
+    fails("\n\nlisten_on = 1\n", 3, "listen_on");
+    fails("[upstream]\nopenai = \"ftp://x\"\n", 2, "http://");
+    fails(
+        "[upstream]\nopenai = \"https://user:pw@x\"\n",
+        2,
+        "credentials",
+    );
+    fails("[workload.a]\n\npreset = \"tesera\"\n", 3, "tessera");
+    fails("[workload.a]\nbudget = 3\n", 2, "budget");
+    fails(
+        "[workload.a]\n[workload.a.policy.m7]\nenabled = true\n\n[workload.a.policy.middle-turns]\nkeep_last_turn = 1\n",
+        6,
+        "keep_last_turns",
+    );
+    fails(
+        "[workload.a]\n[workload.a.policy]\n# a note\nmidle-turns.keep_last_turns = 1\n",
+        4,
+        "middle-turns",
+    );
+    fails("[workload.a]\npolicy.m7.enable = true\n", 2, "enabled");
+    fails(
+        "[[key]]\nname = \"a\"\nsha256 = \"12\"\n",
+        3,
+        "64 hexadecimal",
+    );
+    fails(
+        &format!(
+            "[[key]]\nname = \"a\"\nsha256 = \"{}\"\nworkload = \"b\"\n",
+            "0".repeat(64)
+        ),
+        4,
+        "no workload `b`",
+    );
+    fails(
+        &format!(
+            "[[key]]\nname = \"a\"\nsha256 = \"{}\"\ncredential_env = {{ openai = \"NOT_SET\" }}\n",
+            "0".repeat(64)
+        ),
+        4,
+        "NOT_SET",
+    );
+    fails("[timeouts]\nconnect_s = 0\n", 2, "above 0");
+    fails("max_body_mb = 0\n", 1, "1 to");
+    fails("[workload.\"a b\"]\n", 1, "letters");
+    fails(
+        "[workload.a.expected_schema]\nname = \"x\"\nschema = '{'\n",
+        3,
+        "expected_schema",
+    );
+}
+
+#[test]
+fn a_workload_overrides_single_upstreams() {
+    let config = read("[upstream]\nopenai = \"http://a\"\ngemini = \"http://g\"\n[workload.x]\nupstream.openai = \"http://b/v1\"\n").unwrap();
+    let x = &config.workloads["x"].upstreams;
+    assert_eq!(
+        (x.openai.to_string(), x.gemini.host()),
+        ("http://b/v1".to_owned(), Some("g"))
+    );
+}
+
+#[test]
+fn secrets_do_not_show_in_debug_output() {
+    let text = format!(
+        "[[key]]\nname = \"a\"\nsha256 = \"{}\"\ncredential_env = {{ openai = \"SET\" }}\n",
+        "0".repeat(64)
+    );
+    assert!(!format!("{:?}", read(&text).unwrap()).contains("\"credential\""));
+}

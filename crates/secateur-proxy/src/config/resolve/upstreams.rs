@@ -1,0 +1,72 @@
+//! Where requests go: base URLs.
+
+use http::Uri;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use toml::Spanned;
+
+use super::Reader;
+use crate::config::Upstreams;
+use crate::config::error::ConfigError;
+use crate::config::file::RawUpstreams;
+
+impl Reader<'_> {
+    /// The certificates of a PEM file.
+    pub(super) fn roots(
+        &self,
+        raw: &RawUpstreams,
+    ) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+        let Some(file) = &raw.ca_file else {
+            return Ok(Vec::new());
+        };
+        let (path, text) = self.file(file)?;
+        let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+        match roots {
+            Ok(roots) if !roots.is_empty() => Ok(roots),
+            _ => Err(self.wrong(
+                &file.span(),
+                format!("{}: expected certificates in PEM form", path.display()),
+            )),
+        }
+    }
+
+    pub(super) fn upstreams(
+        &self,
+        raw: &RawUpstreams,
+        default: &Upstreams,
+    ) -> Result<Upstreams, ConfigError> {
+        let one = |raw: &Option<Spanned<String>>, default: &Uri| match raw {
+            Some(url) => self.url(url),
+            None => Ok(default.clone()),
+        };
+        Ok(Upstreams {
+            openai: one(&raw.openai, &default.openai)?,
+            anthropic: one(&raw.anthropic, &default.anthropic)?,
+            gemini: one(&raw.gemini, &default.gemini)?,
+        })
+    }
+
+    pub(super) fn url(&self, url: &Spanned<String>) -> Result<Uri, ConfigError> {
+        let wrong = |message: &str| Err(self.wrong(&url.span(), message));
+        let Ok(uri) = url.get_ref().parse::<Uri>() else {
+            return wrong("expected a URL, like \"https://api.example.com\"");
+        };
+        if !matches!(uri.scheme_str(), Some("http" | "https"))
+            || uri.host().is_none_or(str::is_empty)
+        {
+            return wrong("expected a URL that starts with http:// or https://");
+        }
+        if uri
+            .authority()
+            .is_some_and(|authority| authority.as_str().contains('@'))
+        {
+            return wrong(
+                "a URL must not hold credentials: clients send theirs, or a [[key]] names an environment variable",
+            );
+        }
+        if uri.query().is_some() {
+            return wrong("a base URL has no query");
+        }
+        Ok(uri)
+    }
+}

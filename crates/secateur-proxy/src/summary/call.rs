@@ -1,0 +1,100 @@
+//! One call to the upstream for a summary.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, header};
+use http_body_util::{BodyExt, Full, Limited};
+use secateur_core::dialect::DialectId;
+use secateur_core::summary::WantedSummary;
+
+use super::{Desk, SummaryOutcome, wire};
+use crate::config::Workload;
+use crate::encoding::Encoding;
+use crate::upstream::OutBody;
+use crate::usage::UsageReader;
+
+/// Larger answers are no summaries.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// Makes the body of a call and puts it into `request`, which has the target and the credentials of
+/// the request that wants the summary.
+pub(crate) fn summary_request(
+    mut request: Request<OutBody>,
+    dialect: DialectId,
+    wanted: &WantedSummary,
+    workload: &Workload,
+) -> Option<Request<OutBody>> {
+    let body = wire::body(dialect, wanted, workload.summary.max_tokens)?;
+    *request.body_mut() = OutBody::Full(Full::new(Bytes::from(body.to_string())));
+    let headers = request.headers_mut();
+    // They belong to the body that the client sent.
+    for name in ["content-encoding", "idempotency-key", "accept"] {
+        headers.remove(name);
+    }
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    headers.insert(
+        header::ACCEPT_ENCODING,
+        HeaderValue::from_static("identity"),
+    );
+    if let Some(query) = request.uri().query().filter(|query| query.contains("alt=")) {
+        let kept: Vec<&str> = query
+            .split('&')
+            .filter(|pair| !pair.starts_with("alt="))
+            .collect();
+        let path = request.uri().path();
+        let target = match kept.is_empty() {
+            true => path.to_owned(),
+            false => format!("{path}?{}", kept.join("&")),
+        };
+        let mut parts = request.uri().clone().into_parts();
+        parts.path_and_query = Some(target.parse().ok()?);
+        *request.uri_mut() = http::Uri::from_parts(parts).ok()?;
+    }
+    Some(request)
+}
+
+/// Makes the call and leaves its traces.
+pub(super) async fn summarize(
+    desk: &Desk,
+    workload: &Workload,
+    request: Request<OutBody>,
+) -> Result<String, SummaryOutcome> {
+    let started = Instant::now();
+    let mut reader = UsageReader::new(Some("application/json"), Encoding::Identity);
+    let answered = tokio::time::timeout(workload.summary.timeout, ask(desk, request)).await;
+    let made = match answered {
+        Err(_) => Err(SummaryOutcome::Late),
+        Ok(None) => Err(SummaryOutcome::Failed),
+        Ok(Some(answer)) => {
+            if let Some(reader) = &mut reader {
+                reader.feed(&answer);
+            }
+            let text = serde_json::from_slice(&answer)
+                .ok()
+                .and_then(|answer| wire::text(desk.dialect, &answer));
+            text.ok_or(SummaryOutcome::Failed)
+        }
+    };
+    let usage = reader.as_mut().and_then(UsageReader::usage);
+    let result = match &made {
+        Ok(_) => SummaryOutcome::Made,
+        Err(outcome) => *outcome,
+    };
+    desk.surfaces
+        .summary_call(&workload.name, result, usage.as_ref(), started.elapsed());
+    made
+}
+
+/// The answer's body, where the upstream says that all is well.
+async fn ask(desk: &Desk, request: Request<OutBody>) -> Option<Bytes> {
+    let response = desk.client.send(request).await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
+    Some(body.collect().await.ok()?.to_bytes())
+}

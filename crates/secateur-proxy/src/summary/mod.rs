@@ -1,0 +1,232 @@
+//! `summary = "model"`: asks the workload's upstream for the summaries that the engine misses.
+//!
+//! ```text
+//! chain misses a summary ─► under way already? ─► within the budget? ─► call ─► cache ─► chain again
+//! ```
+//!
+//! **Invariants:** one call at a time for the same content. What the cache answered once under a key
+//! it answers until it is evicted. Nothing here fails a request: without a summary the policy says
+//! what is done instead.
+
+mod budget;
+mod cache;
+mod call;
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::Request;
+use secateur_core::dialect::DialectId;
+use secateur_core::strategy::{OnMiss, Summary};
+use secateur_core::summary::{Found, SummaryKey, WantedSummary};
+use tokio::sync::{Semaphore, watch};
+
+use self::budget::Budgets;
+pub(crate) use self::cache::{Scoped, SummaryCache};
+pub(crate) use self::call::summary_request;
+use crate::config::Workload;
+use crate::surface::Surfaces;
+use crate::upstream::{OutBody, UpstreamClient};
+
+/// Calls that may be under way at a time, in all workloads.
+const CALLS_AT_A_TIME: usize = 64;
+
+/// What one workload may spend on summaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummaryBudget {
+    /// How long a request waits for its summary.
+    pub wait: Duration,
+    /// How long a call may take; it goes on when the request that wanted it does not wait.
+    pub timeout: Duration,
+    /// Calls in a minute; 0 is none at all.
+    pub calls_per_minute: u32,
+    /// Tokens that a summary may have.
+    pub max_tokens: u32,
+}
+
+impl Default for SummaryBudget {
+    fn default() -> Self {
+        Self {
+            wait: Duration::from_secs(10),
+            timeout: Duration::from_secs(30),
+            calls_per_minute: 30,
+            max_tokens: 1024,
+        }
+    }
+}
+
+/// What became of the summary that a request wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SummaryOutcome {
+    /// It was made in time and stands in the request.
+    Made,
+    /// It was not there in time.
+    Late,
+    /// The upstream did not give one.
+    Failed,
+    /// The workload's calls are used up.
+    OverBudget,
+}
+
+impl SummaryOutcome {
+    /// Its name in logs and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Late => "late",
+            Self::Failed => "failed",
+            Self::OverBudget => "over-budget",
+        }
+    }
+}
+
+/// How a call ended, for all who wait for it.
+type Ending = Option<SummaryOutcome>;
+type Place = (Arc<str>, SummaryKey);
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Summarizer {
+    pub(crate) cache: Arc<SummaryCache>,
+    budgets: Budgets,
+    under_way: Mutex<HashMap<Place, watch::Receiver<Ending>>>,
+    calls: Arc<Semaphore>,
+}
+
+impl Summarizer {
+    pub(crate) fn new(cache: SummaryCache) -> Self {
+        Self {
+            cache: Arc::new(cache),
+            budgets: Budgets::default(),
+            under_way: Mutex::default(),
+            calls: Arc::new(Semaphore::new(CALLS_AT_A_TIME)),
+        }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<Place, watch::Receiver<Ending>>> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The summaries of a workload, where its policy asks a model for them.
+    pub(crate) fn of(&self, workload: &Workload) -> Option<Scoped> {
+        let policy = workload.policy.as_deref()?;
+        let asks = policy.options.summarized_turns.summary == Summary::Model;
+        asks.then(|| Scoped::new(&self.cache, &workload.name))
+    }
+
+    /// Sees to it that what is known under the wanted keys is settled, as far as the budget goes.
+    /// `prepare` makes the call for one of them.
+    pub(crate) async fn obtain(
+        self: &Arc<Self>,
+        desk: &Desk,
+        workload: &Arc<Workload>,
+        wanted: &[WantedSummary],
+        prepare: impl Fn(&WantedSummary) -> Option<Request<OutBody>>,
+    ) -> SummaryOutcome {
+        let deadline = Instant::now() + workload.summary.wait;
+        let calls: Vec<_> = wanted
+            .iter()
+            .map(|want| self.start(desk, workload, want, &prepare))
+            .collect();
+        let mut outcome = SummaryOutcome::Made;
+        for (want, call) in wanted.iter().zip(calls) {
+            let ended = match call {
+                Ok(mut ending) => {
+                    let ended = ending.wait_for(Option::is_some);
+                    match tokio::time::timeout_at(deadline.into(), ended).await {
+                        Ok(Ok(ended)) => ended.unwrap_or(SummaryOutcome::Failed),
+                        Ok(Err(_)) => SummaryOutcome::Failed,
+                        Err(_) => SummaryOutcome::Late,
+                    }
+                }
+                Err(refused) => refused,
+            };
+            if ended != SummaryOutcome::Made {
+                outcome = self.settle_without(workload, want.key, ended).await;
+            }
+        }
+        outcome
+    }
+
+    /// Joins the call for a key, or makes it.
+    fn start(
+        self: &Arc<Self>,
+        desk: &Desk,
+        workload: &Arc<Workload>,
+        want: &WantedSummary,
+        prepare: impl Fn(&WantedSummary) -> Option<Request<OutBody>>,
+    ) -> Result<watch::Receiver<Ending>, SummaryOutcome> {
+        let place: Place = (Arc::clone(&workload.name), want.key);
+        let mut under_way = self.under_way();
+        if let Some(ending) = under_way.get(&place) {
+            return Ok(ending.clone());
+        }
+        let Ok(slot) = Arc::clone(&self.calls).try_acquire_owned() else {
+            return Err(SummaryOutcome::OverBudget);
+        };
+        if !self.budgets.take(workload, Instant::now()) {
+            return Err(SummaryOutcome::OverBudget);
+        }
+        let request = prepare(want).ok_or(SummaryOutcome::Failed)?;
+        let (sender, receiver) = watch::channel(None);
+        under_way.insert(place.clone(), receiver.clone());
+        drop(under_way);
+        let (this, desk, workload) = (Arc::clone(self), desk.clone(), Arc::clone(workload));
+        tokio::spawn(async move {
+            let _slot = slot;
+            let made = call::summarize(&desk, &workload, request).await;
+            let ended = match made {
+                Ok(text) => {
+                    let found = Found::Ready(text.into());
+                    match this.cache.settle(&place.0, place.1, found).await {
+                        Found::Ready(_) => SummaryOutcome::Made,
+                        // It was done without while this was under way.
+                        _ => SummaryOutcome::Late,
+                    }
+                }
+                Err(ended) => ended,
+            };
+            this.under_way().remove(&place);
+            // Nobody waits any more: the summary is in the cache for the next request.
+            let _ = sender.send(Some(ended));
+        });
+        Ok(receiver)
+    }
+
+    /// Where the policy puts something else in the summary's place, it is that from now on.
+    async fn settle_without(
+        &self,
+        workload: &Workload,
+        key: SummaryKey,
+        ended: SummaryOutcome,
+    ) -> SummaryOutcome {
+        let policy = workload.policy.as_deref();
+        let on_miss = policy.map_or(OnMiss::Earlier, |policy| {
+            policy.options.summarized_turns.summary_on_miss
+        });
+        if on_miss == OnMiss::Earlier {
+            return ended;
+        }
+        match self
+            .cache
+            .settle(&workload.name, key, Found::Declined)
+            .await
+        {
+            Found::Ready(_) => SummaryOutcome::Made,
+            _ => ended,
+        }
+    }
+}
+
+/// What a call is made with and leaves its traces on.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    pub(crate) client: UpstreamClient,
+    pub(crate) surfaces: Arc<Surfaces>,
+    pub(crate) dialect: DialectId,
+}
