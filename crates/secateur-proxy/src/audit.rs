@@ -103,6 +103,13 @@ pub struct AuditEvent {
     pub workload: Arc<str>,
     /// The client key's name.
     pub key: Option<Arc<str>>,
+    /// A stable hash of what identifies the conversation, where its body was looked at.
+    pub session: Option<String>,
+    /// Whether its session goes unchanged for comparison.
+    pub held_out: bool,
+    /// Input tokens that the provider may still have had in its cache had nothing ever been cut: those of
+    /// the session's last request. `None`: nothing is known of it.
+    pub warm_tokens: Option<u64>,
     /// Whose API.
     pub provider: Provider,
     /// The wire format; `None` for paths that are only passed through.
@@ -177,6 +184,9 @@ impl AuditEvent {
             at: SystemTime::now(),
             workload,
             key: None,
+            session: None,
+            held_out: false,
+            warm_tokens: None,
             provider,
             dialect,
             model: None,

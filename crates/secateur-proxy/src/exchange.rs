@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::audit::AuditEvent;
+use crate::canary::{Canary, Shadow};
+use crate::config::Workload;
 use crate::request_body::Fate;
 use crate::surface::Surfaces;
 
@@ -14,6 +16,10 @@ pub(crate) struct Exchange {
     started: Instant,
     /// The body that is still coming in, where it is passed on as it comes.
     pub(crate) streamed: Option<Arc<Fate>>,
+    /// Who looks at the event before it is recorded, and by whose rules.
+    pub(crate) watched_by: Option<(Arc<Canary>, Arc<Workload>)>,
+    /// The original, where it is to be sent too.
+    pub(crate) shadow: Option<Box<Shadow>>,
 }
 
 impl Exchange {
@@ -24,6 +30,8 @@ impl Exchange {
             surfaces: Arc::clone(surfaces),
             started,
             streamed: None,
+            watched_by: None,
+            shadow: None,
         }
     }
 
@@ -45,6 +53,9 @@ impl Drop for Exchange {
         if let Some(fate) = &self.streamed {
             event.bytes_before = fate.bytes();
             event.bytes_after = fate.bytes();
+        }
+        if let Some((canary, workload)) = &self.watched_by {
+            canary.observe(workload, &mut event);
         }
         self.surfaces.record(*event);
     }

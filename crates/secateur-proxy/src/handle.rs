@@ -21,6 +21,7 @@ use self::prepare::{note, prepare};
 use self::send::{only_outgoing, send, send_prepared};
 use crate::access::{Grant, RateLimits};
 use crate::audit::AuditEvent;
+use crate::canary::Canary;
 use crate::config::Config;
 use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) client: UpstreamClient,
     pub(crate) surfaces: Arc<Surfaces>,
     pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) canary: Arc<Canary>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) summarizer: Arc<Summarizer>,
     pub(crate) limits: RateLimits,
@@ -78,6 +80,7 @@ pub(crate) async fn handle(
         .get("traceparent")
         .and_then(|value| trace_of(value.to_str().ok()?));
     let mut exchange = Exchange::start(event, &shared.surfaces, started);
+    exchange.watched_by = Some((Arc::clone(&shared.canary), Arc::clone(&workload)));
     let shape = route.error_shape();
     let grant = match grant {
         Ok(grant) => grant,
@@ -125,7 +128,7 @@ async fn forward(
     let mechanics = arrival
         .route
         .dialect
-        .filter(|_| arrival.workload.has_mechanics() && !bypasses);
+        .filter(|_| !bypasses && shared.canary.wants(&arrival.workload));
     let Some(dialect) = mechanics else {
         arrival.exchange.streamed = Some(fate);
         let request = match only_outgoing(&mut arrival, OutBody::Streamed(Box::new(body))) {

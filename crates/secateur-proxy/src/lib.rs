@@ -9,6 +9,7 @@
 
 mod access;
 pub mod audit;
+pub mod canary;
 pub mod cli;
 pub mod config;
 mod demo;
@@ -22,6 +23,7 @@ mod idle;
 mod mechanic;
 mod pages;
 mod pipeline;
+pub mod reconcile;
 mod request_body;
 mod response_body;
 mod route;

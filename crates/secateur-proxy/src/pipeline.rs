@@ -19,6 +19,7 @@ use secateur_core::{Candidates, Outcome, Request, prune};
 use tokio::sync::Semaphore;
 
 use crate::audit::{FailOpen, Mechanic, Step};
+use crate::canary::{Allowance, Orders, session_key};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
 use crate::summary::{Scoped, SummaryOutcome};
@@ -48,6 +49,8 @@ pub(crate) struct Job {
     pub(crate) path_model: Option<String>,
     pub(crate) workload: Arc<Workload>,
     pub(crate) engine: Arc<dyn Engine>,
+    /// What stands over the workload's configuration.
+    pub(crate) orders: Orders,
     /// Summaries that a model made, where the policy wants them.
     pub(crate) summaries: Option<Scoped>,
 }
@@ -63,6 +66,10 @@ pub(crate) struct Decision {
     pub(crate) steps: Vec<Step>,
     pub(crate) report: Option<Arc<Report>>,
     pub(crate) failed_open: Option<FailOpen>,
+    /// The conversation's key.
+    pub(crate) session: Option<String>,
+    /// Whether the conversation goes unchanged for comparison.
+    pub(crate) held_out: bool,
     /// Summaries that are missing.
     pub(crate) wanted: Vec<WantedSummary>,
     /// What became of them.
@@ -112,9 +119,10 @@ struct Offers {
 }
 
 impl Offers {
-    fn of(job: &Job) -> Self {
-        let schema = job.workload.schema.as_ref();
-        let routes = job.workload.routes.as_ref();
+    fn of(job: &Job, allowance: &Allowance<'_>) -> Self {
+        let may = |mechanic| allowance.off(mechanic).is_none();
+        let schema = job.workload.schema.as_ref().filter(|_| may(Mechanic::M8));
+        let routes = job.workload.routes.as_ref().filter(|_| may(Mechanic::M1));
         Self {
             schema: schema.and_then(|schema| schema.ask(&job.body, job.dialect)),
             route: routes
@@ -122,12 +130,13 @@ impl Offers {
         }
     }
 
-    fn candidates(&self, workload: &Workload) -> Candidates {
+    fn candidates(&self, workload: &Workload, allowance: &Allowance<'_>) -> Candidates {
         let is_routed = matches!(self.route, Some(RouteDecision::To(_)));
+        let may = |mechanic| allowance.off(mechanic).is_none();
         Candidates {
             opted_in: MechanicSet::EMPTY
-                .with(Mechanic::M1, workload.routes.is_some())
-                .with(Mechanic::M8, workload.schema.is_some()),
+                .with(Mechanic::M1, workload.routes.is_some() && may(Mechanic::M1))
+                .with(Mechanic::M8, workload.schema.is_some() && may(Mechanic::M8)),
             eligible: MechanicSet::EMPTY
                 .with(Mechanic::M1, is_routed)
                 .with(Mechanic::M8, self.schema.is_some()),
@@ -138,16 +147,20 @@ impl Offers {
 /// Runs the chain over one body, on the thread of the caller. Who may do what is settled by the
 /// engine's claim, for the mechanics of both crates.
 pub(crate) fn run(job: &Job) -> Decision {
-    let offers = Offers::of(job);
+    let (workload, orders) = (&job.workload, &job.orders);
+    let asked = orders.session.as_deref();
+    let session = session_key(&workload.name, asked, &job.body, job.dialect);
+    let allowance = Allowance::of(workload, &orders.controls, session.as_deref());
+    let offers = Offers::of(job, &allowance);
     let request = Request {
         dialect: Some(job.dialect),
         model: job.path_model.as_deref(),
-        others: offers.candidates(&job.workload),
+        others: offers.candidates(workload, &allowance),
         summaries: job.summaries.as_ref().map(|known| known as &dyn Summaries),
         ..Request::default()
     };
     let off = Policy::default();
-    let policy = job.workload.policy.as_deref().unwrap_or(&off);
+    let policy = allowance.policy().unwrap_or(&off);
     let outcome = job.engine.prune(&job.body, &request, policy);
     let mut decision = Decision {
         body: match outcome.body {
@@ -155,6 +168,8 @@ pub(crate) fn run(job: &Job) -> Decision {
             Cow::Borrowed(_) => None,
         },
         failed_open: outcome.error.map(|_| FailOpen::Engine),
+        session,
+        held_out: allowance.held_out,
         wanted: outcome.wanted,
         ..Decision::default()
     };
@@ -168,6 +183,11 @@ pub(crate) fn run(job: &Job) -> Decision {
     }
     schema_step(&offers, &report, &mut decision);
     route_step(job, &offers, &report, &mut decision);
+    for step in &mut decision.steps {
+        if let Some(reason) = allowance.off(step.mechanic) {
+            step.skipped = Some(reason.into());
+        }
+    }
     forget_words(&mut report);
     decision.report = Some(Arc::new(report));
     decision

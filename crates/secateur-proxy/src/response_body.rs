@@ -116,6 +116,9 @@ impl Tapped {
                 this.idle.moved();
                 if let Some(data) = frame.data_ref() {
                     this.bytes += data.len() as u64;
+                    if let Some(shadow) = &mut this.exchange.shadow {
+                        shadow.hear(data);
+                    }
                     if let Some(reader) = &mut this.reader {
                         reader.feed(data);
                     }
@@ -151,5 +154,8 @@ impl Drop for Tapped {
         event.response_bytes = self.bytes;
         event.usage = self.reader.as_mut().and_then(UsageReader::usage);
         event.ended = ended;
+        if let Some(shadow) = self.exchange.shadow.take() {
+            shadow.start(ended);
+        }
     }
 }

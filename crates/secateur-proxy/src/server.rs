@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
+use crate::canary::{Canary, CanaryStore, MemoryStore, respond_to_score};
 use crate::config::Config;
 use crate::handle::{Shared, handle, own_path};
 use crate::pages::Pages;
@@ -63,6 +64,8 @@ pub struct ProxyParts {
     pub engine: Arc<dyn Engine>,
     /// Pages on the same port. Default none.
     pub pages: Option<Arc<dyn Pages>>,
+    /// Where the canary keeps scores and finds what is switched. Default in memory.
+    pub canary: Arc<dyn CanaryStore>,
 }
 
 impl ProxyParts {
@@ -76,6 +79,7 @@ impl ProxyParts {
             sink: Arc::new(NoSink),
             engine: Arc::new(CoreEngine),
             pages: None,
+            canary: Arc::new(MemoryStore::default()),
         }
     }
 }
@@ -103,6 +107,7 @@ impl Proxy {
             sink,
             engine,
             pages,
+            canary,
         } = parts;
         check_access(&config, open)?;
         let listener = TcpListener::bind(config.listen)
@@ -122,15 +127,23 @@ impl Proxy {
             .map(|otlp| Traces::start(otlp, client.clone()));
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let connections = Arc::new(Semaphore::new(config.max_connections));
+        let surfaces = Arc::new(Surfaces {
+            log,
+            metrics: Metrics::default(),
+            traces,
+            sink,
+        });
+        let answers_within = config.timeouts.response_head;
         let shared = Arc::new(Shared {
+            canary: Arc::new(Canary::new(
+                canary,
+                client.clone(),
+                Arc::clone(&surfaces),
+                answers_within,
+            )),
             config: ArcSwap::from_pointee(config),
             client,
-            surfaces: Arc::new(Surfaces {
-                log,
-                metrics: Metrics::default(),
-                traces,
-                sink,
-            }),
+            surfaces,
             engine,
             slots: Arc::new(Semaphore::new(cores * 2)),
             summarizer: Arc::new(Summarizer::new(summaries)),
@@ -313,5 +326,8 @@ async fn respond(
     {
         return Ok(pages.respond(request).await.map(ClientBody::full));
     }
-    Ok(handle(shared, request).await)
+    match respond_to_score(&shared, request).await {
+        Ok(response) => Ok(response),
+        Err(request) => Ok(handle(shared, request).await),
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
 
+mod canary;
 mod error;
 mod file;
 mod policy_text;
@@ -21,6 +22,7 @@ pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
 pub use template::TEMPLATE;
 
+use crate::canary::CanaryOptions;
 use crate::mechanic::{ModelRoutes, OutputSchema};
 use crate::summary::SummaryBudget;
 
@@ -108,6 +110,10 @@ pub struct Workload {
     pub budget: Duration,
     /// Whether the original is sent when the provider rejects a mutated body.
     pub retry_original: bool,
+    /// Share of the sessions that goes unchanged for comparison, in percent.
+    pub holdout_pct: f64,
+    /// What watches over the quality of the answers.
+    pub canary: Arc<CanaryOptions>,
     /// What may be spent on summaries that a model makes.
     pub summary: SummaryBudget,
 }

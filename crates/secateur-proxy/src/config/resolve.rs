@@ -100,6 +100,8 @@ impl Reader<'_> {
                     schema: None,
                     budget: Duration::from_millis(50),
                     retry_original: true,
+                    holdout_pct: 0.0,
+                    canary: Arc::default(),
                     summary: SummaryBudget::default(),
                 })
             });

@@ -38,6 +38,27 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # provider = "anthropic"      # when path and headers do not tell
 # upstream.openai = "http://127.0.0.1:11434"
 
+# holdout_pct = 0             # this share of the sessions goes unchanged, to compare the bill with
+
+# Whether answers get worse: a sample of the changed requests is also sent unchanged, in the background,
+# and the two answers are compared. A stack whose mean score falls under the floor is switched off.
+# [workload.coding.canary]
+# sample_pct = 5
+# floor = 0.95
+# min_samples = 30
+# window = 200                # the newest scores that count, none older than window_hours
+# window_hours = 168
+# confidence = 0.99           # how sure it must be; 0: the mean alone decides
+# scorer = "deterministic"    # or { command = ["./judge"] }, or { url = "http://127.0.0.1:9000/judge" }
+# scorer_timeout_s = 30
+# control_pct = 0             # this share of the sampled originals is sent twice, to measure noise
+# max_concurrent = 4
+# max_calls_per_hour = 120
+# max_tokens_per_day = 5000000
+# max_body_mb = 4
+# min_strikes = 10            # bodies that the provider rejected
+# max_strike_pct = 5
+
 # [workload.coding.policy.m7]
 # enabled = true
 # strategies = ["middle-turns"]

@@ -30,6 +30,12 @@ pub(super) fn answer(mut arrival: Arrival, response: Response<Incoming>) -> Resp
         None => None,
     };
     stamp(&mut head.headers, event);
+    if let Some((canary, _)) = &arrival.exchange.watched_by.clone() {
+        canary.remember(arrival.exchange.event());
+    }
+    if let Some(shadow) = &mut arrival.exchange.shadow {
+        shadow.hear_head(head.status, &head.headers);
+    }
     let idle = arrival.config.timeouts.response_idle;
     let body = Tapped::new(body, reader, arrival.exchange, idle);
     Response::from_parts(head, ClientBody::Tapped(Box::new(body)))

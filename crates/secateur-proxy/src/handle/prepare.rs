@@ -38,7 +38,9 @@ pub(super) async fn prepare(
             Err(_) => return Decision::fail_open(FailOpen::Panicked),
         }
     };
+    let shown = body.clone();
     let job = Job {
+        orders: shared.canary.orders(&arrival.head.headers),
         body,
         dialect,
         path_model: arrival.route.path_model.clone(),
@@ -46,6 +48,25 @@ pub(super) async fn prepare(
         engine: Arc::clone(&shared.engine),
         summaries: shared.summarizer.of(&arrival.workload),
     };
+    let decision = run_chain(shared, arrival, dialect, job).await;
+    shared.canary.look_back(
+        &arrival.workload,
+        decision.session.as_deref(),
+        shown,
+        dialect,
+        &decision.stack,
+        decision.report.as_ref(),
+    );
+    decision
+}
+
+/// Runs the chain, and once more where a summary had to be made first.
+async fn run_chain(
+    shared: &Arc<Shared>,
+    arrival: &Arrival,
+    dialect: DialectId,
+    job: Job,
+) -> Decision {
     let decision = decide(job.clone(), &shared.slots).await;
     if decision.wanted.is_empty() {
         return decision;
@@ -122,6 +143,8 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
             event.model.clone_from(&report.model);
         }
     }
+    event.session = decision.session;
+    event.held_out = decision.held_out;
     event.routed_to = decision.routed_to;
     event.stack = decision.stack;
     event.steps = decision.steps;

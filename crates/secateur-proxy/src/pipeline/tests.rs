@@ -99,6 +99,7 @@ fn long() -> Bytes {
 
 fn job(body: Bytes, workload: Arc<Workload>) -> Job {
     Job {
+        orders: Orders::default(),
         body,
         dialect: DialectId::OpenaiChat,
         path_model: None,

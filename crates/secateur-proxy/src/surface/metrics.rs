@@ -15,7 +15,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 17] = [
+const FAMILIES: [(&str, &str, &str); 22] = [
     (
         "secateur_requests_total",
         "counter",
@@ -97,6 +97,31 @@ const FAMILIES: [(&str, &str, &str); 17] = [
         "Configuration files taken over or refused.",
     ),
     (
+        "secateur_shadow_calls_total",
+        "counter",
+        "Changed requests that were chosen to be sent unchanged too, and what came of it.",
+    ),
+    (
+        "secateur_canary_scores_total",
+        "counter",
+        "Scores by workload, stack and scorer; an empty stack compares originals with themselves.",
+    ),
+    (
+        "secateur_canary_score_sum_total",
+        "counter",
+        "The sum of these scores: divided by their number it is the mean.",
+    ),
+    (
+        "secateur_stack_rollbacks_total",
+        "counter",
+        "Stacks that were switched off by themselves.",
+    ),
+    (
+        "secateur_stack_warnings_total",
+        "counter",
+        "Signs of harm by workload, stack and signal.",
+    ),
+    (
         "secateur_response_bytes_total",
         "counter",
         "Bytes of responses.",
@@ -144,6 +169,11 @@ impl Metrics {
     pub(crate) fn reloaded(&self, result: &str) {
         self.values()
             .add("secateur_config_reloads_total", &[("result", result)], 1.0);
+    }
+
+    /// Adds to one of the families.
+    pub(crate) fn count(&self, family: &'static str, labels: &[(&str, &str)], amount: f64) {
+        self.values().add(family, labels, amount);
     }
 
     pub(super) fn summary_call(

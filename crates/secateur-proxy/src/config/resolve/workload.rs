@@ -6,6 +6,7 @@ use std::time::Duration;
 use secateur_core::policy::Policy;
 
 use super::Reader;
+use crate::config::canary::Lent;
 use crate::config::error::ConfigError;
 use crate::config::file::{RawRoute, RawSchema, RawWorkload};
 use crate::config::policy_text::policy_text;
@@ -17,7 +18,7 @@ impl Reader<'_> {
     pub(super) fn workload(
         &self,
         name: &str,
-        raw: RawWorkload,
+        mut raw: RawWorkload,
         defaults: &Upstreams,
     ) -> Result<Workload, ConfigError> {
         if let Some(file) = &raw.upstream.ca_file {
@@ -28,7 +29,13 @@ impl Reader<'_> {
                 ),
             ));
         }
+        let lent = Lent {
+            wrong: &|span, message| self.wrong(span, format!("workload.{name}: {message}")),
+            env: self.env,
+        };
         Ok(Workload {
+            holdout_pct: lent.percent("holdout_pct", raw.holdout_pct.take(), 0.0)?,
+            canary: Arc::new(lent.canary(raw.canary.take())?),
             name: name.into(),
             provider: raw.provider,
             upstreams: self.upstreams(&raw.upstream, defaults)?,

@@ -1,0 +1,354 @@
+//! Whether answers get worse, and what happens then.
+//!
+//! ```text
+//! changed request ─► sampled? ─► client has its response ─► original sent too ─► two answers compared
+//!                                                                                   │ score
+//!      clients post scores ─────────────────────────────────────────────────────────┤
+//!                                                                                   ▼
+//! rejected bodies, repeated calls, unread caches ─► warning, or ─► verdict ─► stack retired everywhere
+//! ```
+//!
+//! **Invariants:** nothing here delays or changes a response. A stack that is off comes back by a person
+//! alone. Scores, events and log lines hold no text of a request or an answer, and no credential.
+
+mod gate;
+mod ledger_store;
+mod options;
+mod orders;
+mod posted_scores;
+mod repeatable;
+mod reply;
+mod rollback;
+mod score;
+mod session;
+mod shadow;
+mod signals;
+mod store;
+mod verdict;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use secateur_core::dialect::DialectId;
+use secateur_core::report::Report;
+use secateur_ledger::{Controls, Millis, Retired, Score};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+pub use options::{CanaryOptions, ScorerOptions};
+pub(crate) use orders::{Allowance, Orders};
+pub(crate) use posted_scores::respond as respond_to_score;
+pub use reply::{Reply, ToolCall};
+pub use score::deterministic_score;
+pub(crate) use session::{SESSION_HEADER, session_key};
+pub(crate) use shadow::Shadow;
+pub use store::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
+pub use verdict::{Rule, Tally, Verdict, judge};
+
+use crate::audit::{AuditEvent, Mechanic};
+use crate::config::Workload;
+use crate::surface::Surfaces;
+use crate::upstream::UpstreamClient;
+use gate::Gate;
+use orders::is_switched_on;
+use signals::{Finding, Signals};
+
+/// Requests of this process that scores can still be posted for, at least.
+const REMEMBERED: usize = 20_000;
+
+/// Bodies that are looked back on at a time; others are left out of that signal.
+const LOOKING: usize = 2;
+
+#[derive(Debug, Default)]
+struct Remembered {
+    requests: HashMap<String, PastRequest>,
+    order: VecDeque<String>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Canary {
+    store: Arc<dyn CanaryStore>,
+    controls: watch::Receiver<Arc<Controls>>,
+    /// Stacks that are off here and not yet in the store.
+    local: Mutex<Vec<Retired>>,
+    client: UpstreamClient,
+    surfaces: Arc<Surfaces>,
+    response_timeout: Duration,
+    gates: Mutex<HashMap<Arc<str>, Arc<Gate>>>,
+    remembered: Mutex<Remembered>,
+    signals: Signals,
+    looking: Arc<Semaphore>,
+}
+
+/// A request that was chosen to be compared.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    held: OwnedSemaphorePermit,
+}
+
+fn millis(at: SystemTime) -> Millis {
+    let since = at
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+impl Canary {
+    pub(crate) fn new(
+        store: Arc<dyn CanaryStore>,
+        client: UpstreamClient,
+        surfaces: Arc<Surfaces>,
+        response_timeout: Duration,
+    ) -> Self {
+        Self {
+            controls: store.controls(),
+            store,
+            local: Mutex::default(),
+            client,
+            surfaces,
+            response_timeout,
+            gates: Mutex::default(),
+            remembered: Mutex::default(),
+            signals: Signals::default(),
+            looking: Arc::new(Semaphore::new(LOOKING)),
+        }
+    }
+
+    /// What is switched at the moment.
+    pub(crate) fn controls(&self) -> Arc<Controls> {
+        let shared = Arc::clone(&self.controls.borrow());
+        let local = self.local.lock().unwrap_or_else(PoisonError::into_inner);
+        if local.is_empty() {
+            return shared;
+        }
+        let mut merged = Controls::clone(&shared);
+        merged.retired.extend(local.iter().cloned());
+        Arc::new(merged)
+    }
+
+    /// Whether the bodies of a workload must be looked at.
+    pub(crate) fn wants(&self, workload: &Workload) -> bool {
+        workload.has_mechanics() || is_switched_on(workload, &self.controls())
+    }
+
+    /// What the chain of one request is told.
+    pub(crate) fn orders(&self, headers: &HeaderMap) -> Orders {
+        let session = headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
+        Orders {
+            controls: self.controls(),
+            session: session.map(str::to_owned),
+        }
+    }
+
+    fn response_timeout(&self) -> Duration {
+        self.response_timeout
+    }
+
+    fn gate(&self, workload: &Workload) -> Arc<Gate> {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = gates
+            .entry(Arc::clone(&workload.name))
+            .or_insert_with(|| Arc::new(Gate::new(&workload.canary)));
+        if let Some(renewed) = gate.renewed(&workload.canary) {
+            *gate = Arc::new(renewed);
+        }
+        Arc::clone(gate)
+    }
+
+    /// Whether a changed request is also to be sent unchanged.
+    pub(crate) fn choose(
+        &self,
+        workload: &Workload,
+        event: &AuditEvent,
+        original: &Bytes,
+    ) -> Option<Chosen> {
+        let options = &*workload.canary;
+        if !options::is_in_share(&event.id, options.sample_pct) || !is_comparable(event, options) {
+            return None;
+        }
+        let refused = |reason| self.count_shadow(&workload.name, &event.stack.join("+"), reason);
+        if original.len() > options.max_body_bytes {
+            refused("too-large");
+            return None;
+        }
+        let Some(held) = self.gate(workload).hold() else {
+            refused("busy");
+            return None;
+        };
+        Some(Chosen { held })
+    }
+
+    /// Keeps the original of a chosen request until its client has the response.
+    pub(crate) fn shadow(
+        self: &Arc<Self>,
+        chosen: Chosen,
+        workload: &Arc<Workload>,
+        event: &AuditEvent,
+        original: Request<()>,
+        body: &Bytes,
+    ) -> Option<Shadow> {
+        Shadow::new(
+            Arc::clone(self),
+            Arc::clone(workload),
+            event,
+            original,
+            body.clone(),
+            chosen.held,
+        )
+    }
+
+    fn count_shadow(&self, workload: &str, stack: &str, result: &str) {
+        self.surfaces.metrics.count(
+            "secateur_shadow_calls_total",
+            &[("workload", workload), ("stack", stack), ("result", result)],
+            1.0,
+        );
+    }
+
+    /// The response's head is known: from now on the client can post a score.
+    pub(crate) fn remember(&self, event: &AuditEvent) {
+        let mut remembered = self
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if remembered.order.len() >= REMEMBERED
+            && let Some(oldest) = remembered.order.pop_front()
+        {
+            remembered.requests.remove(&oldest);
+        }
+        remembered.order.push_back(event.id.clone());
+        let past = PastRequest {
+            workload: event.workload.to_string(),
+            stack: event.stack.join("+"),
+        };
+        remembered.requests.insert(event.id.clone(), past);
+    }
+
+    async fn past_request(&self, id: &str) -> Option<PastRequest> {
+        let known = {
+            let remembered = self
+                .remembered
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            remembered.requests.get(id).cloned()
+        };
+        match known {
+            Some(known) => Some(known),
+            None => self.store.request(id).await.ok().flatten(),
+        }
+    }
+
+    /// Takes a score and judges its stack.
+    async fn note_score(
+        self: &Arc<Self>,
+        workload: &Arc<Workload>,
+        stack: &str,
+        request: &str,
+        scorer: &str,
+        score: f64,
+    ) {
+        let is_noise = stack.is_empty() && scorer != "client";
+        let labels = [
+            ("workload", &*workload.name),
+            ("stack", stack),
+            ("scorer", scorer),
+        ];
+        let metrics = &self.surfaces.metrics;
+        metrics.count("secateur_canary_scores_total", &labels, 1.0);
+        metrics.count("secateur_canary_score_sum_total", &labels, score);
+        let score = Score {
+            id: format!("{request}:{}", if is_noise { "noise" } else { scorer }),
+            at: millis(SystemTime::now()),
+            request: Some(request.to_owned()),
+            workload: workload.name.to_string(),
+            stack: stack.to_owned(),
+            scorer: scorer.to_owned(),
+            score,
+        };
+        self.store.record_score(score.clone());
+        if !stack.is_empty() {
+            self.judge_stack(workload, score).await;
+        }
+    }
+
+    /// A pruned request: whether its model asks again for what was cut. Off the request's path.
+    pub(crate) fn look_back(
+        self: &Arc<Self>,
+        workload: &Arc<Workload>,
+        session: Option<&str>,
+        body: Bytes,
+        dialect: DialectId,
+        stack: &[&'static str],
+        report: Option<&Arc<Report>>,
+    ) {
+        let (Some(session), Some(report), true) =
+            (session, report, stack.contains(&Mechanic::M7.name()))
+        else {
+            return;
+        };
+        let Ok(slot) = Arc::clone(&self.looking).try_acquire_owned() else {
+            return;
+        };
+        let (canary, name) = (Arc::clone(self), Arc::clone(&workload.name));
+        let (session, report, stack) = (session.to_owned(), Arc::clone(report), stack.join("+"));
+        let (workload, runtime) = (Arc::clone(workload), tokio::runtime::Handle::current());
+        tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            let Some(calls) = signals::calls_of(&body, dialect, &report) else {
+                return;
+            };
+            let now = Instant::now();
+            let found = canary.signals.calls(&name, &stack, &session, calls, now);
+            if let Some(finding) = found {
+                runtime.spawn(canary.follow(workload, stack, finding));
+            }
+        });
+    }
+
+    /// A request is over.
+    pub(crate) fn observe(self: &Arc<Self>, workload: &Arc<Workload>, event: &mut AuditEvent) {
+        let findings = self
+            .signals
+            .request(event, &workload.canary, Instant::now());
+        if findings.is_empty() {
+            return;
+        }
+        let stack = if event.stack.is_empty() {
+            event.struck_stack.join("+")
+        } else {
+            event.stack.join("+")
+        };
+        // Without a runtime the process is ending.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        for finding in findings {
+            runtime.spawn(Arc::clone(self).follow(Arc::clone(workload), stack.clone(), finding));
+        }
+    }
+
+    async fn follow(self: Arc<Self>, workload: Arc<Workload>, stack: String, finding: Finding) {
+        match finding {
+            Finding::Warn(signal, reason) => {
+                self.warn(&workload.name, &stack, signal.name(), reason)
+                    .await;
+            }
+            Finding::Retire(reason) => {
+                self.retire(&workload.name, &stack, reason, None).await;
+            }
+        }
+    }
+}
+
+/// M1 and M8 are meant to change how an answer looks: without somebody who understands answers there is
+/// nothing to compare.
+fn is_comparable(event: &AuditEvent, options: &CanaryOptions) -> bool {
+    let mutates = |mechanic| event.fired(mechanic);
+    match options.scorer {
+        ScorerOptions::Deterministic => mutates(Mechanic::M7) || mutates(Mechanic::M3),
+        _ => !event.stack.is_empty(),
+    }
+}

@@ -1,0 +1,121 @@
+//! `POST /v1/secateur/scores`: scores that clients give themselves.
+//!
+//! `{"request_id": "…", "score": 0.0–1.0}`, with the id from `x-secateur-request-id` and a client key
+//! of the request's workload. The first score of a request stands; sending one again changes nothing.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::store::PastRequest;
+use crate::access::Grant;
+use crate::handle::Shared;
+use crate::response_body::ClientBody;
+use crate::route::Route;
+
+/// The path, also below `/w/<workload>`.
+const PATH: &str = "/v1/secateur/scores";
+
+/// Larger bodies are refused.
+const MAX_BODY_BYTES: usize = 16 << 10;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Posted {
+    request_id: String,
+    score: f64,
+}
+
+/// Answers a posted score; gives any other request back.
+pub(crate) async fn respond(
+    shared: &Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<ClientBody>, Request<Incoming>> {
+    if !request.uri().path().ends_with(PATH) {
+        return Err(request);
+    }
+    let (head, body) = request.into_parts();
+    let route = Route::of(&head.method, &head.uri, &head.headers);
+    if route.path != PATH {
+        return Err(Request::from_parts(head, body));
+    }
+    let config = shared.config.load_full();
+    let granted = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
+    let grant = match granted {
+        Ok(grant) => grant,
+        Err(refusal) => return Ok(refusal.response(route.error_shape()).map(ClientBody::full)),
+    };
+    if head.method != Method::POST {
+        return Ok(error(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method-not-allowed",
+            "scores are posted",
+        ));
+    }
+    let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
+    let posted = read
+        .ok()
+        .and_then(|body| serde_json::from_slice::<Posted>(&body.to_bytes()).ok())
+        .filter(|posted| (0.0..=1.0).contains(&posted.score));
+    let Some(posted) = posted else {
+        return Ok(error(
+            StatusCode::BAD_REQUEST,
+            "not-a-score",
+            "expected {\\\"request_id\\\": \\\"…\\\", \\\"score\\\": a number from 0 to 1}",
+        ));
+    };
+    let known = shared.canary.past_request(&posted.request_id).await;
+    // A key of another workload learns no more than somebody who guesses.
+    let may = |past: &PastRequest| {
+        let of_key = grant.key().and_then(|key| key.workload.as_ref());
+        of_key.is_none_or(|workload| *workload.name == past.workload)
+    };
+    let Some(past) = known.filter(may) else {
+        return Ok(error(
+            StatusCode::NOT_FOUND,
+            "unknown-request",
+            "there is no request with this id, or it is too long ago",
+        ));
+    };
+    let workload = config.workloads.get(&past.workload);
+    let workload = workload.unwrap_or_else(|| config.default_workload());
+    shared
+        .canary
+        .note_score(
+            workload,
+            &past.stack,
+            &posted.request_id,
+            "client",
+            posted.score,
+        )
+        .await;
+    let body = json!({
+        "request_id": posted.request_id,
+        "workload": past.workload,
+        "stack": past.stack,
+        "score": posted.score,
+    });
+    Ok(answer(StatusCode::OK, body.to_string()))
+}
+
+fn error(status: StatusCode, code: &str, message: &str) -> Response<ClientBody> {
+    let body = format!(
+        r#"{{"error":{{"message":"secateur: {message}","type":"invalid_request_error","param":null,"code":"{code}"}}}}"#
+    );
+    answer(status, body)
+}
+
+fn answer(status: StatusCode, body: String) -> Response<ClientBody> {
+    let mut response = Response::new(ClientBody::full(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
