@@ -277,6 +277,17 @@ pub trait AuditSink: Send + Sync + std::fmt::Debug {
     fn record(&self, event: AuditEvent);
 }
 
+/// Hands every event to both.
+#[derive(Clone, Debug)]
+pub struct Both(pub Arc<dyn AuditSink>, pub Arc<dyn AuditSink>);
+
+impl AuditSink for Both {
+    fn record(&self, event: AuditEvent) {
+        self.0.record(event.clone());
+        self.1.record(event);
+    }
+}
+
 /// Keeps nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSink;

@@ -35,6 +35,11 @@ impl Exchange {
         }
     }
 
+    /// The request's id.
+    pub(crate) fn id(&self) -> &str {
+        self.event.as_ref().map_or("", |event| &event.id)
+    }
+
     /// The event, to be filled in.
     #[expect(clippy::expect_used, reason = "the event is taken only by drop")]
     pub(crate) fn event(&mut self) -> &mut AuditEvent {

@@ -9,20 +9,22 @@ mod send;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use http::{Method, Request, Response};
 use hyper::body::{Body, Incoming};
+use secateur_ledger::Ledger;
 use tokio::sync::Semaphore;
 
 use self::answer::{answer, refuse};
-use self::arrival::{Arrival, pick_workload};
+use self::arrival::Arrival;
+pub(crate) use self::arrival::pick_workload;
 pub(crate) use self::own_paths::own_path;
 use self::prepare::{note, prepare};
 use self::send::{only_outgoing, send, send_prepared};
 use crate::access::{Grant, RateLimits};
 use crate::audit::AuditEvent;
 use crate::canary::Canary;
-use crate::config::Config;
+use crate::capture::Capture;
+use crate::config::LiveConfig;
 use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
 use crate::identity::{fresh_id, trace_of};
@@ -38,11 +40,13 @@ use crate::upstream::{OutBody, UpstreamClient};
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) config: ArcSwap<Config>,
+    pub(crate) config: LiveConfig,
     pub(crate) client: UpstreamClient,
     pub(crate) surfaces: Arc<Surfaces>,
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) canary: Arc<Canary>,
+    pub(crate) ledger: Option<Ledger>,
+    pub(crate) capture: Option<Arc<Capture>>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) summarizer: Arc<Summarizer>,
     pub(crate) limits: RateLimits,

@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
+use secateur_ledger::Ledger;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -20,10 +21,12 @@ use tokio::task::JoinHandle;
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore, respond_to_score};
-use crate::config::Config;
+use crate::capture::Capture;
+use crate::config::{Config, LiveConfig};
 use crate::handle::{Shared, handle, own_path};
 use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
+use crate::recall::respond as respond_to_recall;
 use crate::response_body::ClientBody;
 use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces};
@@ -53,7 +56,7 @@ pub enum ServeError {
 #[derive(Debug)]
 pub struct ProxyParts {
     /// The configuration.
-    pub config: Config,
+    pub config: LiveConfig,
     /// Whether anybody may use it although it is reachable from other machines. Default false.
     pub open: bool,
     /// Where log lines go. Default nowhere.
@@ -66,6 +69,8 @@ pub struct ProxyParts {
     pub pages: Option<Arc<dyn Pages>>,
     /// Where the canary keeps scores and finds what is switched. Default in memory.
     pub canary: Arc<dyn CanaryStore>,
+    /// Where cut text is kept and found again. Default nowhere.
+    pub ledger: Option<Ledger>,
 }
 
 impl ProxyParts {
@@ -73,13 +78,14 @@ impl ProxyParts {
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
-            config,
+            config: Arc::new(ArcSwap::from_pointee(config)),
             open: false,
             log: Log::off(),
             sink: Arc::new(NoSink),
             engine: Arc::new(CoreEngine),
             pages: None,
             canary: Arc::new(MemoryStore::default()),
+            ledger: None,
         }
     }
 }
@@ -101,14 +107,16 @@ impl Proxy {
     /// The address is not free, or it is open to the world without keys.
     pub async fn start(parts: ProxyParts) -> Result<Self, ServeError> {
         let ProxyParts {
-            config,
+            config: live,
             open,
             log,
             sink,
             engine,
             pages,
             canary,
+            ledger,
         } = parts;
+        let config = live.load_full();
         check_access(&config, open)?;
         let listener = TcpListener::bind(config.listen)
             .await
@@ -141,7 +149,11 @@ impl Proxy {
                 Arc::clone(&surfaces),
                 answers_within,
             )),
-            config: ArcSwap::from_pointee(config),
+            config: live,
+            capture: ledger
+                .clone()
+                .map(|ledger| Arc::new(Capture::new(ledger, Arc::clone(&surfaces)))),
+            ledger,
             client,
             surfaces,
             engine,
@@ -166,6 +178,12 @@ impl Proxy {
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// The configuration at the moment.
+    #[must_use]
+    pub fn config(&self) -> Arc<Config> {
+        self.shared.config.load_full()
     }
 
     /// Its base URL.
@@ -326,7 +344,11 @@ async fn respond(
     {
         return Ok(pages.respond(request).await.map(ClientBody::full));
     }
-    match respond_to_score(&shared, request).await {
+    let request = match respond_to_score(&shared, request).await {
+        Ok(response) => return Ok(response),
+        Err(request) => request,
+    };
+    match respond_to_recall(&shared, request).await {
         Ok(response) => Ok(response),
         Err(request) => Ok(handle(shared, request).await),
     }

@@ -67,6 +67,16 @@ Examples:
     Serve(ServeArgs),
     /// Show the proxy at work, without a key or a network: generated sessions, with and without pruning.
     Demo(DemoArgs),
+    /// Give a model back what was cut: an MCP server on standard input and output.
+    #[command(after_help = "\
+Its one tool, secateur_recall, asks a running proxy for the text behind [recall:ID]. The workload must
+keep what it cuts: [workload.NAME.capture] in the configuration.
+
+Examples:
+  secateur mcp --workload coding
+  claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload coding
+  SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload coding --key-env SECATEUR_KEY")]
+    Mcp(McpArgs),
     /// Write and check the proxy's configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -228,6 +238,19 @@ pub(crate) struct DemoArgs {
     /// The preset to show.
     #[arg(long, short = 'p')]
     pub(crate) preset: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct McpArgs {
+    /// The proxy.
+    #[arg(long, default_value = "http://127.0.0.1:8787", value_hint = ValueHint::Url)]
+    pub(crate) url: http::Uri,
+    /// The workload whose text is asked for.
+    #[arg(long, default_value = "default")]
+    pub(crate) workload: String,
+    /// The environment variable that holds the client key, where the proxy wants one.
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) key_env: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

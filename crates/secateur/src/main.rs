@@ -8,6 +8,7 @@ mod input;
 mod lists;
 mod plan;
 mod policies;
+mod portal;
 mod proxy;
 mod prune;
 mod rank;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::run(&args),
         Command::Serve(args) => proxy::serve(&args),
         Command::Demo(args) => proxy::demo(&args),
+        Command::Mcp(args) => proxy::mcp(&args),
         Command::Config(command) => proxy::config(&command),
         Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),

@@ -89,7 +89,7 @@ pub(crate) struct Chosen {
     held: OwnedSemaphorePermit,
 }
 
-fn millis(at: SystemTime) -> Millis {
+pub(crate) fn millis(at: SystemTime) -> Millis {
     let since = at
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();

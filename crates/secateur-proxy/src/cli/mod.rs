@@ -1,11 +1,14 @@
 //! What the commands do, without their arguments: plain options in, plain errors out.
 
 mod config_file;
+mod keeping;
 mod reload;
 mod serve;
 
 pub use crate::demo::{DemoOptions, demo};
+pub use crate::recall::{McpOptions, mcp};
 pub use config_file::{CONFIG_NAME, config_check, config_init, load_config};
+pub(crate) use keeping::attach;
 pub use serve::{ServeOptions, serve};
 
 use std::path::PathBuf;
@@ -37,6 +40,9 @@ pub enum CommandError {
     /// Output could not be written, or the system refused something.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// The ledger cannot be used.
+    #[error("the ledger cannot be used: {0}")]
+    Ledger(#[from] secateur_ledger::LedgerError),
     /// Something did not go as the demonstration expects.
     #[error("the demonstration failed: {0}")]
     Demo(String),

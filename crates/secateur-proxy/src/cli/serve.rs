@@ -2,19 +2,18 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::config_file::{find, load_config};
+use super::keeping::{attach, set_limits};
 use super::reload::Changes;
 use super::{CONFIG_NAME, CommandError};
-use crate::audit::{AuditSink, NoSink};
 use crate::config::{Config, LogFormat};
-use crate::pages::Pages;
+use crate::pages::MakePages;
 use crate::server::{Proxy, ProxyParts};
 use crate::surface::Log;
 
 /// What `secateur serve` is given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default)]
 pub struct ServeOptions {
     /// The configuration file. Default `secateur.toml` where it exists, else built-in defaults.
     pub config: Option<PathBuf>,
@@ -24,22 +23,18 @@ pub struct ServeOptions {
     pub log: Option<LogFormat>,
     /// Whether anybody may use it although it is reachable from other machines.
     pub open: bool,
-    /// Takes the audit events.
-    pub sink: Arc<dyn AuditSink>,
-    /// Pages on the same port.
-    pub pages: Option<Arc<dyn Pages>>,
+    /// Makes the pages over the ledger.
+    pub pages: Option<MakePages>,
 }
 
-impl Default for ServeOptions {
-    fn default() -> Self {
-        Self {
-            config: None,
-            listen: None,
-            log: None,
-            open: false,
-            sink: Arc::new(NoSink),
-            pages: None,
-        }
+impl std::fmt::Debug for ServeOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServeOptions")
+            .field("config", &self.config)
+            .field("listen", &self.listen)
+            .field("log", &self.log)
+            .field("open", &self.open)
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,8 +82,7 @@ async fn run(
     let mut parts = ProxyParts::new(config);
     parts.open = options.open;
     parts.log = log.clone();
-    parts.sink = Arc::clone(&options.sink);
-    parts.pages.clone_from(&options.pages);
+    let ledger = attach(&mut parts, options.pages.as_ref(), &log).await?;
     let proxy = Proxy::start(parts).await?;
     let source = path
         .as_ref()
@@ -112,6 +106,9 @@ async fn run(
         }
         if let Some(path) = &path {
             reload(&proxy, &options, path, &log, &mut changes);
+            if let Some(ledger) = &ledger {
+                set_limits(ledger, &proxy.config());
+            }
         }
     }
     log.line(
@@ -126,6 +123,9 @@ async fn run(
         () = proxy.shutdown() => {}
         // A second signal ends at once.
         _ = signals.next() => {}
+    }
+    if let Some(ledger) = ledger {
+        ledger.close().await;
     }
     log.line("info", "stopped", &[]);
     log.flush();

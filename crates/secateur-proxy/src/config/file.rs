@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::storage::{RawCapture, RawLedger, RawPortal};
+
 /// Who serves models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,6 +61,8 @@ pub(super) struct File {
     pub(super) summaries: RawSummaries,
     pub(super) key: Vec<RawKey>,
     pub(super) otlp: Option<RawOtlp>,
+    pub(super) ledger: RawLedger,
+    pub(super) portal: RawPortal,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -106,6 +110,7 @@ pub(super) struct RawWorkload {
     pub(super) retry_original: bool,
     pub(super) holdout_pct: Option<Spanned<f64>>,
     pub(super) canary: Option<super::canary::RawCanary>,
+    pub(super) capture: Option<RawCapture>,
     pub(super) route: Option<RawRoute>,
     pub(super) expected_schema: Option<RawSchema>,
     pub(super) summary: RawSummary,
@@ -123,6 +128,7 @@ impl Default for RawWorkload {
             retry_original: true,
             holdout_pct: None,
             canary: None,
+            capture: None,
             route: None,
             expected_schema: None,
             summary: RawSummary::default(),

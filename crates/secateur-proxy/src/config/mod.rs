@@ -7,6 +7,7 @@ mod error;
 mod file;
 mod policy_text;
 mod resolve;
+mod storage;
 mod template;
 
 use std::collections::BTreeMap;
@@ -14,12 +15,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use http::Uri;
 use rustls::pki_types::CertificateDer;
 use secateur_core::policy::Policy;
 
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
+pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, PortalConfig};
 pub use template::TEMPLATE;
 
 use crate::canary::CanaryOptions;
@@ -114,6 +117,8 @@ pub struct Workload {
     pub holdout_pct: f64,
     /// What watches over the quality of the answers.
     pub canary: Arc<CanaryOptions>,
+    /// What is kept of its cuts; `None`: nothing.
+    pub capture: Option<CaptureConfig>,
     /// What may be spent on summaries that a model makes.
     pub summary: SummaryBudget,
 }
@@ -159,6 +164,9 @@ pub struct Otlp {
     pub headers: Vec<(String, Secret)>,
 }
 
+/// The configuration of a running proxy, which a changed file replaces.
+pub type LiveConfig = Arc<ArcSwap<Config>>;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -178,6 +186,10 @@ pub struct Config {
     pub keys: Vec<ClientKey>,
     /// Traces; `None`: no traces.
     pub otlp: Option<Otlp>,
+    /// Where rows go; `None`: no ledger is kept.
+    pub ledger: Option<LedgerConfig>,
+    /// How the portal is reached; `None`: there is none.
+    pub portal: Option<PortalConfig>,
     /// Certificates that upstreams may be signed by, besides the system's roots.
     pub extra_roots: Vec<CertificateDer<'static>>,
     /// Where summaries are kept.

@@ -17,13 +17,15 @@ use toml::Spanned;
 
 use super::error::ConfigError;
 use super::file::{File, RawTimeouts};
-use super::{Config, DEFAULT_WORKLOAD, Otlp, SummaryStore, Timeouts, Upstreams, Workload};
+use super::{
+    Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, SummaryStore, Timeouts, Upstreams, Workload,
+};
 use crate::summary::SummaryBudget;
 
-struct Reader<'r> {
+pub(super) struct Reader<'r> {
     name: &'r str,
     text: &'r str,
-    folder: &'r Path,
+    pub(super) folder: &'r Path,
     env: &'r dyn Fn(&str) -> Option<String>,
     files: RefCell<Vec<PathBuf>>,
 }
@@ -48,8 +50,23 @@ pub(super) fn resolve(
     reader.config(file)
 }
 
+/// A workload whose cuts are to be kept, without a key to keep them under.
+fn no_key<'w>(
+    workloads: &'w BTreeMap<String, Arc<Workload>>,
+    ledger: Option<&LedgerConfig>,
+) -> Option<&'w str> {
+    let has_key = ledger.is_some_and(|ledger| ledger.capture_key.is_some());
+    let mut capturing = workloads
+        .values()
+        .filter(|workload| workload.capture.is_some());
+    capturing
+        .next()
+        .filter(|_| !has_key)
+        .map(|workload| &*workload.name)
+}
+
 impl Reader<'_> {
-    fn wrong(&self, span: &Range<usize>, message: impl Into<String>) -> ConfigError {
+    pub(super) fn wrong(&self, span: &Range<usize>, message: impl Into<String>) -> ConfigError {
         ConfigError::at(self.name, self.text, Some(span.start), message)
     }
 
@@ -102,6 +119,7 @@ impl Reader<'_> {
                     retry_original: true,
                     holdout_pct: 0.0,
                     canary: Arc::default(),
+                    capture: None,
                     summary: SummaryBudget::default(),
                 })
             });
@@ -119,6 +137,12 @@ impl Reader<'_> {
             }),
             None => None,
         };
+        let ledger = self.ledger(file.ledger)?;
+        if let Some(name) = no_key(&workloads, ledger.as_ref()) {
+            let words =
+                format!("workload.{name}.capture needs a key: set [ledger] capture_key_env");
+            return Err(ConfigError::at(self.name, self.text, None, words));
+        }
         Ok(Config {
             listen,
             log: file.log,
@@ -128,6 +152,8 @@ impl Reader<'_> {
             workloads,
             keys,
             otlp,
+            ledger,
+            portal: self.portal(file.portal)?,
             extra_roots: self.roots(&file.upstream)?,
             summaries: SummaryStore {
                 folder: file.summaries.folder.map(|folder| self.folder.join(folder)),

@@ -63,6 +63,13 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # enabled = true
 # strategies = ["middle-turns"]
 
+# Keeps the text that was cut, encrypted in the ledger, so that the portal shows before and after and a
+# model can ask for it (`secateur mcp`). Needs [ledger] capture_key_env.
+# [workload.coding.capture]
+# max_mb = 256                # the oldest texts go first
+# max_age_hours = 168         # counted from the last request that cut the text
+# recall = true               # placeholders carry ids: [recall:…]
+
 # What `summarized-turns` with `summary = "model"` may spend. A request waits for its summary at most
 # wait_ms; a call may take timeout_ms and goes on when nobody waits. See docs/proxy.md.
 # [workload.coding.summary]
@@ -86,6 +93,23 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 [summaries]
 # folder = "summaries"
 # max_mb = 64
+
+# The audit ledger: one row per request, no prompt text. PostgreSQL where several proxies share one.
+[ledger]
+# enabled = true
+# url = "sqlite:secateur-ledger.db"       # or "postgres://user@host/database"
+# url_env = "DATABASE_URL"                # instead of url, where it holds a password
+# spool_dir = "secateur-spool"            # rows wait here while the database is gone
+# keep_days = 90                          # 0 keeps rows for ever; daily sums always stay
+# capture_key_env = "SECATEUR_CAPTURE_KEY" # 64 hexadecimal digits: openssl rand -hex 32
+
+# Pages at /portal. Open on loopback; anywhere else they need a token.
+[portal]
+# enabled = true
+# token_env = "SECATEUR_PORTAL_TOKEN"
+# hosts = ["secateur.example.com"]
+# trusted_proxies = ["10.0.0.2"]
+# session_hours = 12
 
 # Virtual client keys. The proxy knows only their SHA-256 and sends the credential from the
 # environment variable in their place.

@@ -6,26 +6,39 @@ mod sessions;
 mod tally;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use secateur_core::policy::PRESETS;
 use secateur_mock::{Mock, MockOptions};
 
-use crate::cli::CommandError;
+use crate::cli::{CommandError, attach};
 use crate::config::Config;
+use crate::pages::MakePages;
 use crate::server::{Proxy, ProxyParts};
+use crate::surface::Log;
 use play::play;
 use sessions::Session;
 use tally::{Tallies, Tally};
 
 /// What `secateur demo` is given.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct DemoOptions {
     /// Stay up after the tables, for a look around. Default false.
     pub keep: bool,
     /// The preset to show. Default `steady` where there is one, else the first.
     pub preset: Option<String>,
+    /// Makes the pages over the ledger.
+    pub pages: Option<MakePages>,
+}
+
+impl std::fmt::Debug for DemoOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DemoOptions")
+            .field("keep", &self.keep)
+            .field("preset", &self.preset)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The workload that passes through and the one that prunes.
@@ -51,8 +64,12 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     let plain = Mock::start(MockOptions::default()).await?;
     let pruned = Mock::start(MockOptions::default()).await?;
     let tallies = Arc::new(Tallies::default());
-    let mut parts = ProxyParts::new(config(preset, &plain.url(), &pruned.url())?);
+    let folder = Folder::new()?;
+    let config = config(preset, &plain.url(), &pruned.url(), &folder.0)?;
+    let mut parts = ProxyParts::new(config);
     parts.sink = Arc::<Tallies>::clone(&tallies);
+    let ledger = attach(&mut parts, options.pages.as_ref(), &Log::off()).await?;
+    let has_portal = parts.pages.is_some();
     let proxy = Proxy::start(parts).await?;
     writeln!(
         out,
@@ -78,6 +95,9 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     let rejected = plain.rejected() + pruned.rejected();
     print(out, &rows, rejected)?;
     writeln!(out, "\nWhere to look:")?;
+    if has_portal {
+        writeln!(out, "  portal    {}/portal", proxy.url())?;
+    }
     writeln!(out, "  metrics   {}/metrics", proxy.url())?;
     writeln!(out, "  pruned    base URL {}/w/pruned", proxy.url())?;
     writeln!(out, "  plain     base URL {}/w/plain", proxy.url())?;
@@ -91,6 +111,9 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
         let _ = tokio::signal::ctrl_c().await;
     }
     proxy.shutdown().await;
+    if let Some(ledger) = ledger {
+        ledger.close().await;
+    }
     if rejected > 0 {
         return Err(CommandError::Demo(format!(
             "the provider rejected {rejected} requests"
@@ -104,7 +127,25 @@ fn default_preset() -> &'static str {
     steady.or(PRESETS.first()).map_or("", |preset| preset.name)
 }
 
-fn config(preset: &str, plain: &str, pruned: &str) -> Result<Config, CommandError> {
+/// Holds the demonstration's ledger, and goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> std::io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("secateur-demo-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that stays behind is in the system's place for such.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn config(preset: &str, plain: &str, pruned: &str, folder: &Path) -> Result<Config, CommandError> {
     let upstream = |url: &str| {
         format!("upstream = {{ openai = \"{url}\", anthropic = \"{url}\", gemini = \"{url}\" }}\n")
     };
@@ -113,7 +154,7 @@ fn config(preset: &str, plain: &str, pruned: &str) -> Result<Config, CommandErro
         upstream(plain),
         upstream(pruned)
     );
-    Ok(Config::read("demo", &text, Path::new("."), &|_| None)?)
+    Ok(Config::read("demo", &text, folder, &|_| None)?)
 }
 
 fn print(

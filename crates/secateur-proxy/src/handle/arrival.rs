@@ -23,7 +23,7 @@ pub(super) struct Arrival {
 }
 
 /// The key's workload, else the path's, else the header's, else the default.
-pub(super) fn pick_workload(
+pub(crate) fn pick_workload(
     config: &Config,
     of_key: Option<&Arc<Workload>>,
     route: &Route,

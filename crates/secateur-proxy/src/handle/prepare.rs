@@ -10,7 +10,8 @@ use secateur_core::summary::WantedSummary;
 
 use super::send::outgoing;
 use super::{Arrival, Shared};
-use crate::audit::FailOpen;
+use crate::audit::{FailOpen, Mechanic};
+use crate::capture::CutRequest;
 use crate::encoding::{Encoding, decode};
 use crate::pipeline::{Decision, Job, decide};
 use crate::summary::{Desk, SummaryOutcome, summary_request};
@@ -52,12 +53,42 @@ pub(super) async fn prepare(
     shared.canary.look_back(
         &arrival.workload,
         decision.session.as_deref(),
-        shown,
+        shown.clone(),
         dialect,
         &decision.stack,
         decision.report.as_ref(),
     );
+    capture(shared, arrival, dialect, shown, &decision);
     decision
+}
+
+/// Keeps what was cut, where the workload asks for it.
+fn capture(
+    shared: &Arc<Shared>,
+    arrival: &Arrival,
+    dialect: DialectId,
+    body: Bytes,
+    decision: &Decision,
+) {
+    let is_pruned = decision.stack.contains(&Mechanic::M7.name());
+    let (Some(capture), Some(report), true) = (
+        shared
+            .capture
+            .as_ref()
+            .filter(|_| arrival.workload.capture.is_some()),
+        &decision.report,
+        is_pruned,
+    ) else {
+        return;
+    };
+    capture.keep(CutRequest {
+        id: arrival.exchange.id().to_owned(),
+        session: decision.session.clone(),
+        workload: Arc::clone(&arrival.workload.name),
+        body,
+        dialect,
+        report: Arc::clone(report),
+    });
 }
 
 /// Runs the chain, and once more where a summary had to be made first.

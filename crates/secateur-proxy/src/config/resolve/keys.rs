@@ -43,7 +43,10 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn secret(&self, variable: &Spanned<String>) -> Result<Secret, ConfigError> {
+    pub(in crate::config) fn secret(
+        &self,
+        variable: &Spanned<String>,
+    ) -> Result<Secret, ConfigError> {
         match (self.env)(variable.get_ref()) {
             Some(value) if http::HeaderValue::from_str(&value).is_ok() && !value.is_empty() => {
                 Ok(Secret::new(&value))

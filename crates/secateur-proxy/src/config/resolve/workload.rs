@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secateur_core::policy::Policy;
+use secateur_core::recall::Recall;
 
 use super::Reader;
 use crate::config::canary::Lent;
@@ -33,13 +34,27 @@ impl Reader<'_> {
             wrong: &|span, message| self.wrong(span, format!("workload.{name}: {message}")),
             env: self.env,
         };
+        let capture = raw
+            .capture
+            .as_ref()
+            .map(|raw| self.capture(raw))
+            .transpose()?;
+        let policy = self.policy(name, &raw)?.map(|mut policy| {
+            if let Some(capture) = capture {
+                policy.recall = match capture.recall {
+                    true => Recall::Placeholder,
+                    false => Recall::Report,
+                };
+            }
+            Arc::new(policy)
+        });
         Ok(Workload {
             holdout_pct: lent.percent("holdout_pct", raw.holdout_pct.take(), 0.0)?,
             canary: Arc::new(lent.canary(raw.canary.take())?),
             name: name.into(),
             provider: raw.provider,
             upstreams: self.upstreams(&raw.upstream, defaults)?,
-            policy: self.policy(name, &raw)?.map(Arc::new),
+            policy,
             routes: raw.route.map(routes).map(Arc::new),
             schema: match &raw.expected_schema {
                 Some(schema) => Some(Arc::new(self.schema(schema)?)),
@@ -47,6 +62,7 @@ impl Reader<'_> {
             },
             budget: Duration::from_millis(raw.budget_ms),
             retry_original: raw.retry_original,
+            capture,
             summary: SummaryBudget {
                 wait: Duration::from_millis(raw.summary.wait_ms),
                 timeout: Duration::from_millis(raw.summary.timeout_ms),

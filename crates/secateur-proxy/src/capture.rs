@@ -1,0 +1,134 @@
+//! Keeps what was cut, for workloads that ask for it.
+//!
+//! Off the request's path. A body that finds all hands busy is left out: the next request of its
+//! conversation carries the same cuts again.
+//!
+//! **Invariant:** a text is kept as long as its conversation goes on, because every request that cuts it
+//! again renews it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use secateur_core::Request;
+use secateur_core::dialect::DialectId;
+use secateur_core::recall::{RecallId, Removed, removed};
+use secateur_core::report::Report;
+use secateur_ledger::{CapturedCut, Ledger};
+use tokio::sync::Semaphore;
+
+use crate::canary::millis;
+use crate::surface::Surfaces;
+
+/// Bodies that are worked on or wait at a time.
+const HANDS: usize = 8;
+
+/// A text is not written again before this has passed.
+const RENEW_AFTER: Duration = Duration::from_secs(900);
+
+/// Texts that are remembered as written.
+const REMEMBERED: usize = 50_000;
+
+type Key = (Arc<str>, RecallId);
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    ledger: Ledger,
+    written: Mutex<HashMap<Key, Instant>>,
+    hands: Arc<Semaphore>,
+    surfaces: Arc<Surfaces>,
+}
+
+/// A request in which something was cut.
+#[derive(Clone, Debug)]
+pub(crate) struct CutRequest {
+    pub(crate) id: String,
+    pub(crate) session: Option<String>,
+    pub(crate) workload: Arc<str>,
+    pub(crate) body: Bytes,
+    pub(crate) dialect: DialectId,
+    pub(crate) report: Arc<Report>,
+}
+
+impl Capture {
+    pub(crate) fn new(ledger: Ledger, surfaces: Arc<Surfaces>) -> Self {
+        Self {
+            ledger,
+            written: Mutex::default(),
+            hands: Arc::new(Semaphore::new(HANDS)),
+            surfaces,
+        }
+    }
+
+    /// Keeps what was cut. Returns at once.
+    pub(crate) fn keep(self: &Arc<Self>, cut: CutRequest) {
+        let Ok(hand) = Arc::clone(&self.hands).try_acquire_owned() else {
+            self.count(&cut.workload, "busy", 1);
+            return;
+        };
+        let capture = Arc::clone(self);
+        tokio::spawn(async move {
+            let _hand = hand;
+            let finder = Arc::clone(&capture);
+            let looked = tokio::task::spawn_blocking(move || {
+                let new = finder.find(&cut);
+                (cut, new)
+            });
+            if let Ok((cut, new)) = looked.await {
+                capture.write(&cut, new).await;
+            }
+        });
+    }
+
+    /// The texts of a request that were not written lately.
+    fn find(&self, cut: &CutRequest) -> Vec<Removed> {
+        let request = Request {
+            dialect: Some(cut.dialect),
+            ..Request::default()
+        };
+        let mut texts = removed(&cut.body, &request, &cut.report.plan).unwrap_or_default();
+        let now = Instant::now();
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.len() > REMEMBERED {
+            written.retain(|_, at| now.duration_since(*at) < RENEW_AFTER);
+        }
+        texts.retain(|text| {
+            let last = written.get(&(Arc::clone(&cut.workload), text.id));
+            last.is_none_or(|at| now.duration_since(*at) >= RENEW_AFTER)
+        });
+        texts
+    }
+
+    async fn write(&self, cut: &CutRequest, texts: Vec<Removed>) {
+        for text in texts {
+            let key = (Arc::clone(&cut.workload), text.id);
+            let captured = CapturedCut {
+                id: text.id.to_string(),
+                request: cut.id.clone(),
+                session: cut.session.clone(),
+                workload: cut.workload.to_string(),
+                at: millis(SystemTime::now()),
+                text: text.text,
+            };
+            let result = match self.ledger.capture(captured).await {
+                Ok(()) => {
+                    let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+                    written.insert(key, Instant::now());
+                    "kept"
+                }
+                Err(_) => "failed",
+            };
+            self.count(&cut.workload, result, 1);
+        }
+    }
+
+    fn count(&self, workload: &str, result: &str, texts: usize) {
+        self.surfaces.metrics.count(
+            "secateur_captured_texts_total",
+            &[("workload", workload), ("result", result)],
+            texts as f64,
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! The ledger behind a proxy, and the pages over it.
+
+use std::sync::Arc;
+
+use secateur_ledger::{Ledger, LedgerOptions};
+
+use super::CommandError;
+use crate::audit::Both;
+use crate::config::Config;
+use crate::ledger_sink::LedgerSink;
+use crate::pages::{MakePages, PagesParts};
+use crate::server::ProxyParts;
+use crate::surface::Log;
+
+/// Opens the configured ledger and attaches it, and the pages over it, to the proxy's parts.
+pub(crate) async fn attach(
+    parts: &mut ProxyParts,
+    make_pages: Option<&MakePages>,
+    log: &Log,
+) -> Result<Option<Ledger>, CommandError> {
+    let config = parts.config.load_full();
+    let Some(ledger) = open(&config).await? else {
+        return Ok(None);
+    };
+    let also = Arc::clone(&parts.sink);
+    parts.sink = Arc::new(Both(also, Arc::new(LedgerSink(ledger.clone()))));
+    set_limits(&ledger, &config);
+    parts.canary = Arc::new(ledger.clone());
+    parts.ledger = Some(ledger.clone());
+    if let (Some(make), Some(portal)) = (make_pages, &config.portal) {
+        let made = make(PagesParts {
+            ledger: ledger.clone(),
+            config: Arc::clone(&parts.config),
+            portal: portal.clone(),
+            listen: config.listen,
+        });
+        match made {
+            Ok(pages) => parts.pages = Some(pages),
+            Err(reason) => log.line("warn", "portal_off", &[("reason", reason.into())]),
+        }
+    }
+    Ok(Some(ledger))
+}
+
+/// Tells the ledger how much cut text each workload may keep.
+pub(super) fn set_limits(ledger: &Ledger, config: &Config) {
+    for workload in config.workloads.values() {
+        if let Some(capture) = workload.capture {
+            ledger.set_capture_limits(&workload.name, capture.limits);
+        }
+    }
+}
+
+async fn open(config: &Config) -> Result<Option<Ledger>, CommandError> {
+    let Some(ledger) = &config.ledger else {
+        return Ok(None);
+    };
+    let mut options = LedgerOptions::new(ledger.url.reveal(), &ledger.spool_dir);
+    options.keep_days = ledger.keep_days;
+    options.capture_key = ledger.capture_key.map(|key| key.0);
+    Ok(Some(Ledger::open(options).await?))
+}

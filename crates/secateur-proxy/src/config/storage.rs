@@ -1,0 +1,217 @@
+//! `[ledger]`, `[portal]` and `[workload.NAME.capture]`: what is kept, and who may look at it.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secateur_ledger::CaptureLimits;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Secret;
+use super::error::ConfigError;
+use super::resolve::Reader;
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLedger {
+    enabled: bool,
+    url: Option<Spanned<String>>,
+    url_env: Option<Spanned<String>>,
+    spool_dir: Option<PathBuf>,
+    keep_days: u32,
+    capture_key_env: Option<Spanned<String>>,
+}
+
+impl Default for RawLedger {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            url: None,
+            url_env: None,
+            spool_dir: None,
+            keep_days: 90,
+            capture_key_env: None,
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawPortal {
+    enabled: Option<bool>,
+    token_env: Option<Spanned<String>>,
+    hosts: Vec<String>,
+    trusted_proxies: Vec<IpAddr>,
+    session_hours: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawCapture {
+    max_mb: Spanned<u64>,
+    max_age_hours: Spanned<u64>,
+    recall: bool,
+}
+
+impl Default for RawCapture {
+    fn default() -> Self {
+        Self {
+            max_mb: Spanned::new(0..0, 256),
+            max_age_hours: Spanned::new(0..0, 168),
+            recall: true,
+        }
+    }
+}
+
+/// Where rows go.
+#[derive(Clone, Debug)]
+pub struct LedgerConfig {
+    /// `sqlite:PATH` or `postgres://…`; a password may be in it.
+    pub url: Secret,
+    /// Where rows wait while the database is slow or gone.
+    pub spool_dir: PathBuf,
+    /// Days after which rows go; 0 keeps them.
+    pub keep_days: u32,
+    /// The key for captured text, 32 bytes.
+    pub capture_key: Option<CaptureKey>,
+}
+
+/// Shown nowhere.
+#[derive(Clone, Copy)]
+pub struct CaptureKey(pub [u8; 32]);
+
+impl std::fmt::Debug for CaptureKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CaptureKey(…)")
+    }
+}
+
+/// How the portal is reached.
+#[derive(Clone, Debug)]
+pub struct PortalConfig {
+    /// What opens it; `None`: nothing, on loopback alone.
+    pub token: Option<Secret>,
+    /// Names that it answers to besides those of this machine.
+    pub hosts: Vec<String>,
+    /// Reverse proxies that are believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// How long a session lasts.
+    pub session_hours: u32,
+}
+
+/// What is kept of a workload's cuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureConfig {
+    /// How much, and how long.
+    pub limits: CaptureLimits,
+    /// Whether placeholders carry ids by which a model can ask for the text.
+    pub recall: bool,
+}
+
+impl Reader<'_> {
+    /// `None`: no ledger is kept.
+    pub(super) fn ledger(&self, raw: RawLedger) -> Result<Option<LedgerConfig>, ConfigError> {
+        if !raw.enabled {
+            return Ok(None);
+        }
+        let folder = self.folder;
+        let url = match (&raw.url, &raw.url_env) {
+            (Some(url), Some(_)) => {
+                return Err(self.wrong(&url.span(), "ledger: url or url_env, not both"));
+            }
+            (Some(url), None) => self.ledger_url(url)?,
+            (None, Some(variable)) => self.secret(variable)?,
+            (None, None) => Secret::new(&sqlite_url(&folder.join(LEDGER_FILE))),
+        };
+        let spool_dir = raw.spool_dir.unwrap_or_else(|| SPOOL_FOLDER.into());
+        let capture_key = match &raw.capture_key_env {
+            Some(variable) => Some(self.capture_key(variable)?),
+            None => None,
+        };
+        Ok(Some(LedgerConfig {
+            url,
+            spool_dir: folder.join(spool_dir),
+            keep_days: raw.keep_days,
+            capture_key,
+        }))
+    }
+
+    /// Files stand relative to the configuration.
+    fn ledger_url(&self, url: &Spanned<String>) -> Result<Secret, ConfigError> {
+        let text = url.get_ref();
+        if let Some(path) = text.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return Ok(Secret::new(&sqlite_url(&self.folder.join(path))));
+        }
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Secret::new(text));
+        }
+        let words = "ledger.url: expected \"sqlite:FILE\" or \"postgres://user@host/database\"";
+        Err(self.wrong(&url.span(), words))
+    }
+
+    fn capture_key(&self, variable: &Spanned<String>) -> Result<CaptureKey, ConfigError> {
+        let secret = self.secret(variable)?;
+        decode_hex(secret.reveal().trim())
+            .map(CaptureKey)
+            .ok_or_else(|| {
+                let words = "the capture key must be 64 hexadecimal digits, like `openssl rand -hex 32` prints";
+                self.wrong(&variable.span(), words)
+            })
+    }
+
+    /// `None`: no pages are served.
+    pub(super) fn portal(&self, raw: RawPortal) -> Result<Option<PortalConfig>, ConfigError> {
+        if raw.enabled == Some(false) {
+            return Ok(None);
+        }
+        let token = raw.token_env.map(|variable| self.secret(&variable));
+        Ok(Some(PortalConfig {
+            token: token.transpose()?,
+            hosts: raw.hosts,
+            trusted_proxies: raw.trusted_proxies,
+            session_hours: raw.session_hours.unwrap_or(12).max(1),
+        }))
+    }
+
+    pub(super) fn capture(&self, raw: &RawCapture) -> Result<CaptureConfig, ConfigError> {
+        for (name, value) in [
+            ("max_mb", &raw.max_mb),
+            ("max_age_hours", &raw.max_age_hours),
+        ] {
+            if !(1..=1 << 20).contains(value.get_ref()) {
+                let words = format!("capture.{name}: expected a number from 1 to 1048576");
+                return Err(self.wrong(&value.span(), words));
+            }
+        }
+        Ok(CaptureConfig {
+            limits: CaptureLimits {
+                max_bytes: raw.max_mb.get_ref() << 20,
+                max_age: Duration::from_secs(raw.max_age_hours.get_ref() * 3600),
+            },
+            recall: raw.recall,
+        })
+    }
+}
+
+/// The ledger beside the configuration.
+const LEDGER_FILE: &str = "secateur-ledger.db";
+
+/// Where rows wait beside the configuration.
+const SPOOL_FOLDER: &str = "secateur-spool";
+
+fn sqlite_url(path: &Path) -> String {
+    format!("sqlite:{}", path.display())
+}
+
+fn decode_hex(text: &str) -> Option<[u8; 32]> {
+    let mut key = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
+    }
+    Some(key)
+}

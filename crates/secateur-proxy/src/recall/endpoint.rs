@@ -1,0 +1,109 @@
+//! `POST /v1/secateur/recall`: `{"id": "…", "offset": 0, "max_chars": 20000}`, with a client key of the
+//! workload in which the text was cut.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use secateur_ledger::Recalled;
+use serde_json::json;
+
+use super::PATH;
+use super::page::{Asked, Page};
+use crate::access::Grant;
+use crate::handle::{Shared, pick_workload};
+use crate::response_body::ClientBody;
+use crate::route::Route;
+
+/// Larger bodies are refused.
+const MAX_BODY_BYTES: usize = 16 << 10;
+
+/// Answers a request for a text; gives any other request back.
+pub(crate) async fn respond(
+    shared: &Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<ClientBody>, Request<Incoming>> {
+    if !request.uri().path().ends_with(PATH) {
+        return Err(request);
+    }
+    let (head, body) = request.into_parts();
+    let route = Route::of(&head.method, &head.uri, &head.headers);
+    if route.path != PATH {
+        return Err(Request::from_parts(head, body));
+    }
+    let config = shared.config.load_full();
+    let grant = match Grant::of(&config, &head.headers, head.uri.query(), &shared.limits) {
+        Ok(grant) => grant,
+        Err(refusal) => return Ok(refusal.response(route.error_shape()).map(ClientBody::full)),
+    };
+    if head.method != Method::POST {
+        let words = "the id is posted";
+        return Ok(error(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method-not-allowed",
+            words,
+        ));
+    }
+    let of_key = grant.key().and_then(|key| key.workload.as_ref());
+    let workload = pick_workload(&config, of_key, &route, &head.headers);
+    let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
+    let asked = read
+        .ok()
+        .and_then(|body| serde_json::from_slice::<Asked>(&body.to_bytes()).ok());
+    let Some(asked) = asked else {
+        let words = "expected {\"id\": \"…\"}, with offset and max_chars where a part is wanted";
+        return Ok(error(StatusCode::BAD_REQUEST, "not-an-id", words));
+    };
+    Ok(look_up(shared, &workload.name, &asked).await)
+}
+
+async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<ClientBody> {
+    let Some(ledger) = &shared.ledger else {
+        let words = "this proxy keeps no ledger, so nothing that was cut is kept";
+        return error(StatusCode::NOT_FOUND, "not-kept", words);
+    };
+    let id = asked.bare_id();
+    match ledger.recall(workload, id).await {
+        Ok(Recalled::Text { text, request, at }) => {
+            let page = Page::of(&text, asked);
+            let mut body = json!(page);
+            body["id"] = id.into();
+            body["request_id"] = request.into();
+            body["cut_at_ms"] = at.into();
+            answer(StatusCode::OK, &body)
+        }
+        Ok(Recalled::Expired { .. }) => error(
+            StatusCode::GONE,
+            "expired",
+            "this text is no longer kept, and asking again will not bring it back: run the tool again if its output is needed",
+        ),
+        Ok(Recalled::Unknown) => error(
+            StatusCode::NOT_FOUND,
+            "unknown-id",
+            "no text was cut under this id in this workload: copy the id from [recall:…] as it stands there",
+        ),
+        Err(_) => error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ledger-unavailable",
+            "the ledger does not answer: try again later",
+        ),
+    }
+}
+
+fn error(status: StatusCode, kind: &str, words: &str) -> Response<ClientBody> {
+    answer(status, &json!({"error": {"type": kind, "message": words}}))
+}
+
+fn answer(status: StatusCode, body: &serde_json::Value) -> Response<ClientBody> {
+    let mut response = Response::new(ClientBody::full(Bytes::from(body.to_string())));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

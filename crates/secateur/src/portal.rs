@@ -1,0 +1,46 @@
+//! The portal over a running proxy: its ledger, and its workloads as they are configured now.
+
+use std::sync::Arc;
+
+use secateur_portal::{Catalog, Portal, PortalOptions, PortalToken, WorkloadInfo};
+use secateur_proxy::config::LiveConfig;
+use secateur_proxy::{MakePages, Pages, PagesParts};
+
+#[derive(Debug)]
+struct Configured(LiveConfig);
+
+impl Catalog for Configured {
+    fn workloads(&self) -> Vec<WorkloadInfo> {
+        let config = self.0.load();
+        let info = |workload: &Arc<secateur_proxy::config::Workload>| {
+            let canary = &workload.canary;
+            WorkloadInfo {
+                floor: (canary.sample_pct > 0.0).then_some(canary.floor),
+                holdout_pct: workload.holdout_pct,
+                captures: workload.capture.is_some(),
+                ..WorkloadInfo::of(workload)
+            }
+        };
+        config.workloads.values().map(info).collect()
+    }
+}
+
+pub(crate) fn make_pages() -> MakePages {
+    Arc::new(|parts| pages(parts).map_err(|error| error.to_string()))
+}
+
+fn pages(parts: PagesParts) -> Result<Arc<dyn Pages>, secateur_portal::PortalError> {
+    let token = parts.portal.token.as_ref();
+    let token = token
+        .map(|token| PortalToken::from_text(token.reveal()))
+        .transpose()?;
+    let options = PortalOptions {
+        token,
+        hosts: parts.portal.hosts,
+        trusted_proxies: parts.portal.trusted_proxies,
+        session_hours: parts.portal.session_hours,
+        ..PortalOptions::new(parts.listen)
+    };
+    let catalog = Arc::new(Configured(parts.config));
+    Ok(Arc::new(Portal::new(parts.ledger, catalog, options)?))
+}
