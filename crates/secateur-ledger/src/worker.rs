@@ -90,7 +90,12 @@ pub(crate) fn move_batches(shared: &Shared) {
             state = queue.wait(&queue.for_mover, state, nap.max(Duration::from_millis(1)));
         }
     }
-    let left = state.len();
+    let stuck = state
+        .in_flight
+        .as_ref()
+        .filter(|batch| batch.state == Flight::Failed && !batch.is_spooled)
+        .map_or(0, |batch| batch.records.len());
+    let left = state.len() + stuck;
     Counters::add(&shared.counters.lost, left);
     state.is_drained = true;
     drop(state);
