@@ -163,17 +163,8 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             let mut state = queue.lock();
             if is_spooled {
                 queue.settle(&mut state, records.len());
-            } else if state.in_flight.is_none() {
-                state.in_flight = Some(InFlight {
-                    records: Arc::new(records),
-                    since: Instant::now(),
-                    state: Flight::Failed,
-                    is_taken: false,
-                    is_spooled: false,
-                });
             } else {
-                Counters::add(&shared.counters.lost, records.len());
-                queue.settle(&mut state, records.len());
+                state.put_back(records);
             }
             (state, is_spooled)
         }
