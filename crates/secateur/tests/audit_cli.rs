@@ -48,7 +48,11 @@ impl Scene {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let ledger = Ledger::open(LedgerOptions::new(url, spool)).await.unwrap();
+            let options = LedgerOptions {
+                keep_days: 0,
+                ..LedgerOptions::new(url, spool)
+            };
+            let ledger = Ledger::open(options).await.unwrap();
             (0..ROWS).for_each(|number| ledger.record(row(number)));
             ledger.close().await;
         });
@@ -132,9 +136,11 @@ fn tail_follows_new_rows() {
         .unwrap();
     runtime.block_on(async {
         let url = secateur_ledger::default_url(scene.folder.path());
-        let ledger = Ledger::open(LedgerOptions::new(url, scene.path("spool")))
-            .await
-            .unwrap();
+        let options = LedgerOptions {
+            keep_days: 0,
+            ..LedgerOptions::new(url, scene.path("spool"))
+        };
+        let ledger = Ledger::open(options).await.unwrap();
         ledger.record(fresh);
         ledger.close().await;
     });
