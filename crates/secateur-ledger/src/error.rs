@@ -14,6 +14,14 @@ pub enum LedgerError {
         /// The address, without its password.
         url: String,
     },
+    /// Encryption on the way to PostgreSQL is asked for.
+    #[error(
+        "`{url}` asks for TLS, which the ledger does not speak: use a tunnel or a private network, and sslmode=disable"
+    )]
+    Tls {
+        /// The address, without its password.
+        url: String,
+    },
     /// The file of the ledger cannot be used.
     #[error("the ledger file {path} cannot be used: {reason}")]
     File {

@@ -216,3 +216,6 @@ pub(crate) fn workloads(store: &mut dyn Store) -> Result<Vec<String>, LedgerErro
     let found = store.query("SELECT DISTINCT workload FROM daily ORDER BY workload", &[])?;
     found.into_iter().flatten().map(Value::into_text).collect()
 }
+
+#[cfg(test)]
+mod plans;

@@ -1,6 +1,6 @@
 //! How a ledger is opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// See the module.
@@ -33,6 +33,12 @@ impl LedgerOptions {
             capture_key: None,
         }
     }
+}
+
+/// Where the ledger is if nobody says otherwise: a file beside the configuration.
+#[must_use]
+pub fn default_url(folder: &Path) -> String {
+    format!("sqlite:{}", folder.join("secateur-ledger.db").display())
 }
 
 /// Neither the key nor a password in the address is shown.

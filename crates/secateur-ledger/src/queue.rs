@@ -74,6 +74,15 @@ impl State {
         self.taken += batch.len() as u64;
         batch
     }
+
+    /// A batch that found no place is the first again.
+    pub(crate) fn put_back(&mut self, batch: Vec<Record>) {
+        self.taken -= batch.len() as u64;
+        for record in batch.into_iter().rev() {
+            self.bytes += record.bytes();
+            self.records.push_front(record);
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -87,10 +87,7 @@ impl Spool {
             .write_all(&bytes)
             .and_then(|()| segment.file.sync_data());
         if let Err(error) = written {
-            // A half-written end must not stand in front of later records.
-            if segment.file.set_len(segment.bytes).is_ok() {
-                self.open = Some(segment);
-            }
+            self.cut_back(&segment);
             return Err(error);
         }
         segment.bytes += bytes.len() as u64;
@@ -99,6 +96,15 @@ impl Spool {
             self.open = Some(segment);
         }
         Ok(())
+    }
+
+    /// A half-written end must not stay, and neither must a file with nothing in it. The next append
+    /// starts a new one.
+    fn cut_back(&mut self, segment: &Segment) {
+        let _ = segment.file.set_len(segment.bytes);
+        if segment.bytes == MARK.len() as u64 && fs::remove_file(&segment.path).is_ok() {
+            self.bytes = self.bytes.saturating_sub(segment.bytes);
+        }
     }
 
     fn start(&mut self) -> io::Result<Segment> {

@@ -90,7 +90,12 @@ pub(crate) fn move_batches(shared: &Shared) {
             state = queue.wait(&queue.for_mover, state, nap.max(Duration::from_millis(1)));
         }
     }
-    let left = state.len();
+    let stuck = state
+        .in_flight
+        .as_ref()
+        .filter(|batch| batch.state == Flight::Failed && !batch.is_spooled)
+        .map_or(0, |batch| batch.records.len());
+    let left = state.len() + stuck;
     Counters::add(&shared.counters.lost, left);
     state.is_drained = true;
     drop(state);
@@ -158,17 +163,8 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             let mut state = queue.lock();
             if is_spooled {
                 queue.settle(&mut state, records.len());
-            } else if state.in_flight.is_none() {
-                state.in_flight = Some(InFlight {
-                    records: Arc::new(records),
-                    since: Instant::now(),
-                    state: Flight::Failed,
-                    is_taken: false,
-                    is_spooled: false,
-                });
             } else {
-                Counters::add(&shared.counters.lost, records.len());
-                queue.settle(&mut state, records.len());
+                state.put_back(records);
             }
             (state, is_spooled)
         }

@@ -487,12 +487,15 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
 }
 
 async fn old_rows_go_and_sums_stay(url: &str, folder: &std::path::Path) {
-    let (ledger, _) = filled(url, folder, 1_500).await;
-    let fresh = Row {
+    let ledger = open(url, &folder.join("spool")).await;
+    for number in 0..1_500 {
+        let at = wall_clock() - 100 * DAY_MS;
+        ledger.record(Row { at, ..row(number) });
+    }
+    ledger.record(Row {
         at: wall_clock(),
         ..row(9_999)
-    };
-    ledger.record(fresh);
+    });
     ledger.flush().await;
     settled(&ledger).await;
     let before = ledger

@@ -80,6 +80,9 @@ Examples:
     /// Write and check the proxy's configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Look into the audit ledger: rows, one row explained, exports, savings.
+    #[command(subcommand)]
+    Audit(crate::audit::args::AuditCommand),
     /// Rank the chunks of a RAG context against a question: the scores behind `low-rank-chunks`.
     #[command(after_help = "\
 Reads JSON {\"question\": …, \"chunks\": [text, {\"title\": …, \"text\": …}, …]}, or a prompt with chunks in

@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 bad input, 2 bad usage.
 
 mod args;
+mod audit;
 mod check;
 mod input;
 mod lists;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => proxy::demo(&args),
         Command::Mcp(args) => proxy::mcp(&args),
         Command::Config(command) => proxy::config(&command),
+        Command::Audit(command) => audit::run(&command),
         Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),

@@ -29,6 +29,11 @@ impl Address {
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             let config = postgres::Config::from_str(url).map_err(|_| wrong())?;
+            if config.get_ssl_mode() == postgres::config::SslMode::Require {
+                return Err(LedgerError::Tls {
+                    url: without_password(url),
+                });
+            }
             return Ok(Self::Postgres(Box::new(config)));
         }
         Err(wrong())
@@ -70,5 +75,7 @@ mod tests {
             "{error}"
         );
         assert!(Address::parse("sqlite:").is_err());
+        let tls = Address::parse("postgres://u:secret@h/d?sslmode=require");
+        assert!(matches!(tls, Err(LedgerError::Tls { .. })), "{tls:?}");
     }
 }

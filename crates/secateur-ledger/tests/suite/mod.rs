@@ -5,10 +5,10 @@ use secateur_ledger::{
 };
 
 /// 2026-11-16 00:00 UTC.
-pub const MONDAY: Millis = 1_794_787_200_000;
+pub(crate) const MONDAY: Millis = 1_794_787_200_000;
 
 /// Row `number`: every field has something in it, and differs from its neighbours'.
-pub fn row(number: u64) -> Row {
+pub(crate) fn row(number: u64) -> Row {
     let at = MONDAY + i64::try_from(number).unwrap() * 60_000;
     let stack = ["", "m7", "m3", "m1"][usize::try_from(number % 4).unwrap()];
     let is_failed = number % 10 == 9;
@@ -87,7 +87,7 @@ pub fn row(number: u64) -> Row {
     }
 }
 
-pub fn options(url: &str, spool: &std::path::Path) -> LedgerOptions {
+pub(crate) fn options(url: &str, spool: &std::path::Path) -> LedgerOptions {
     LedgerOptions {
         capture_key: Some([7; 32]),
         keep_days: 0,
@@ -95,6 +95,6 @@ pub fn options(url: &str, spool: &std::path::Path) -> LedgerOptions {
     }
 }
 
-pub async fn open(url: &str, spool: &std::path::Path) -> Ledger {
+pub(crate) async fn open(url: &str, spool: &std::path::Path) -> Ledger {
     Ledger::open(options(url, spool)).await.unwrap()
 }

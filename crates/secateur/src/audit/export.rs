@@ -1,0 +1,200 @@
+//! `secateur audit export`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use secateur_ledger::{After, GroupBy, Ledger, Row};
+
+use super::answer;
+use super::args::{ExportArgs, ExportFormat};
+use super::columns::{COLUMNS, Cell};
+use super::parquet::ParquetWriter;
+use crate::Failure;
+use crate::table::thousands;
+
+/// Rows that are asked for at once.
+const PAGE: u32 = 5_000;
+/// Rows in one row group of a Parquet file.
+const GROUP: usize = 50_000;
+
+pub(crate) fn run(ledger: &Ledger, args: &ExportArgs) -> Result<(), Failure> {
+    let is_stdout = args.output == Path::new("-");
+    let part = part_of(&args.output);
+    let failed =
+        |error: io::Error| Failure::bad_input(format!("{}: {error}", args.output.display()));
+    let out: Box<dyn Write> = if is_stdout {
+        Box::new(io::stdout().lock())
+    } else {
+        Box::new(File::create(&part).map_err(failed)?)
+    };
+    let count = write(ledger, args, BufWriter::new(out));
+    if is_stdout {
+        return count.map(|_| ());
+    }
+    match count {
+        Ok(count) => {
+            fs::rename(&part, &args.output).map_err(failed)?;
+            anstream::eprintln!("{} rows in {}", thousands(count), args.output.display());
+            Ok(())
+        }
+        Err(failure) => {
+            // What is half-written helps nobody.
+            let _ = fs::remove_file(&part);
+            Err(failure)
+        }
+    }
+}
+
+/// Written beside the file, and renamed when complete.
+fn part_of(output: &Path) -> PathBuf {
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".part-{}", std::process::id()));
+    output.with_file_name(name)
+}
+
+fn write(
+    ledger: &Ledger,
+    args: &ExportArgs,
+    out: BufWriter<Box<dyn Write>>,
+) -> Result<usize, Failure> {
+    let filter = args.filter.filter();
+    let sums = answer(ledger.totals(&filter, GroupBy::All))?;
+    let bar = progress_bar(sums.first().map_or(0, |sum| sum.requests));
+    let mut sink = Sink::new(args.format, out)?;
+    let mut after: Option<After> = None;
+    let mut count = 0;
+    loop {
+        let rows = answer(ledger.rows(&filter, after.as_ref(), PAGE))?;
+        let Some(last) = rows.last() else { break };
+        after = Some(After {
+            at: last.at,
+            id: last.id.clone(),
+        });
+        count += rows.len();
+        bar.set_position(count as u64);
+        sink.write(rows)?;
+    }
+    bar.finish_and_clear();
+    sink.finish()?;
+    Ok(count)
+}
+
+fn progress_bar(rows: u64) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} rows {eta}");
+    ProgressBar::new(rows).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+enum Sink<W: Write> {
+    Csv(W),
+    Jsonl(W),
+    Parquet(ParquetWriter<W>, Vec<Row>),
+}
+
+fn broken(error: io::Error) -> Failure {
+    // A reader that has seen enough is no failure of ours.
+    let message = if error.kind() == io::ErrorKind::BrokenPipe {
+        String::new()
+    } else {
+        error.to_string()
+    };
+    Failure::bad_input(message)
+}
+
+impl<W: Write> Sink<W> {
+    fn new(format: ExportFormat, mut out: W) -> Result<Self, Failure> {
+        Ok(match format {
+            ExportFormat::Csv => {
+                let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+                writeln!(out, "{}", names.join(",")).map_err(broken)?;
+                Self::Csv(out)
+            }
+            ExportFormat::Jsonl => Self::Jsonl(out),
+            ExportFormat::Parquet => {
+                Self::Parquet(ParquetWriter::new(out).map_err(broken)?, Vec::new())
+            }
+        })
+    }
+
+    fn write(&mut self, rows: Vec<Row>) -> Result<(), Failure> {
+        match self {
+            Self::Csv(out) => {
+                for row in &rows {
+                    writeln!(out, "{}", csv_line(row)).map_err(broken)?;
+                }
+            }
+            Self::Jsonl(out) => {
+                for row in &rows {
+                    serde_json::to_writer(&mut *out, row).map_err(|error| broken(error.into()))?;
+                    out.write_all(b"\n").map_err(broken)?;
+                }
+            }
+            Self::Parquet(writer, waiting) => {
+                waiting.extend(rows);
+                if waiting.len() >= GROUP {
+                    writer.write(waiting).map_err(broken)?;
+                    waiting.clear();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        let mut out = match self {
+            Self::Csv(out) | Self::Jsonl(out) => out,
+            Self::Parquet(mut writer, waiting) => {
+                writer.write(&waiting).map_err(broken)?;
+                writer.finish().map_err(broken)?
+            }
+        };
+        out.flush().map_err(broken)
+    }
+}
+
+fn csv_line(row: &Row) -> String {
+    let cells: Vec<String> = COLUMNS
+        .iter()
+        .map(|column| csv_cell((column.get)(row)))
+        .collect();
+    cells.join(",")
+}
+
+/// Quoted where it must be. A text that a spreadsheet would take for a formula gets an apostrophe: model
+/// names come from clients.
+fn csv_cell(cell: Cell) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Real(number) => number.to_string(),
+        Cell::Bool(is) => is.to_string(),
+        Cell::Text(mut text) => {
+            if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+                text.insert(0, '\'');
+            }
+            if text.contains([',', '"', '\n', '\r']) {
+                text = format!("\"{}\"", text.replace('"', "\"\""));
+            }
+            text
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_cells_are_quoted_and_never_formulas() {
+        let cell = |text: &str| csv_cell(Cell::Text(text.to_owned()));
+        assert_eq!(cell("plain"), "plain");
+        assert_eq!(cell("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(cell("=1+1"), "'=1+1");
+        assert_eq!(csv_cell(Cell::Int(-5)), "-5");
+        assert_eq!(csv_cell(Cell::Null), "");
+    }
+}

@@ -1,0 +1,322 @@
+//! `secateur audit` as people run it, on a ledger with rows in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use secateur_ledger::{CompressRow, Ledger, LedgerOptions, ReceiptRow, Row, StepRow};
+
+/// 2026-11-16 00:00 UTC.
+const MONDAY: i64 = 1_794_787_200_000;
+const ROWS: i64 = 300;
+
+fn row(number: i64) -> Row {
+    let is_even = number % 2 == 0;
+    Row {
+        id: format!("id-{number:04}"),
+        at: MONDAY + number * 60_000,
+        workload: if is_even { "agent".into() } else { "chat".into() },
+        model: (number % 5 != 0).then(|| "claude, \"quoted\" é".into()),
+        stack: if is_even { "m7".into() } else { String::new() },
+        steps: vec![StepRow { mechanic: "m7".into(), skipped: (!is_even).then(|| "not-eligible".into()) }],
+        chars_before: Some(20_000),
+        chars_after: Some(if is_even { 15_000 } else { 20_000 }),
+        compress: (number % 7 == 0).then_some(CompressRow { chars_before: 10, chars_after: 9 }),
+        status: if number == 33 { 500 } else { 200 },
+        is_stream: number % 3 == 0,
+        receipt: ReceiptRow {
+            saved_usd: is_even.then_some(if number % 10 == 0 { -0.25 } else { 0.5 }),
+            ..ReceiptRow::default()
+        },
+        ended: "whole".into(),
+        plan: is_even.then(|| {
+            r#"{"cuts":[{"message":3,"part":null,"role":"user","action":"drop-turn","strategy":"middle-turns","why":"middle-turn","chars_before":5000,"chars_after":0}],"left":[{"message":null,"part":null,"strategy":null,"reason":"system-stays"}]}"#.into()
+        }),
+        ..Row::default()
+    }
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = secateur_ledger::default_url(folder.path());
+        let spool = folder.path().join("spool");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let options = LedgerOptions {
+                keep_days: 0,
+                ..LedgerOptions::new(url, spool)
+            };
+            let ledger = Ledger::open(options).await.unwrap();
+            (0..ROWS).for_each(|number| ledger.record(row(number)));
+            ledger.close().await;
+        });
+        Self { folder }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_secateur"))
+            .arg("audit")
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    fn text(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+#[test]
+fn tail_shows_the_newest_rows_last_and_filters() {
+    let scene = Scene::new();
+    let text = scene.text(&["tail", "-n", "3"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(
+        lines[0].contains("workload")
+            && lines[3].ends_with("id-0299")
+            && lines[1].ends_with("id-0297"),
+        "{text}"
+    );
+    assert!(
+        lines[2].contains("20,000 → 15,000") && lines[2].contains("2026-11-16 04:58:00"),
+        "{text}"
+    );
+    assert!(!text.contains('\u{1b}'), "no colours into a pipe");
+    let trouble = scene.text(&["tail", "--trouble"]);
+    assert!(
+        trouble.contains("id-0033") && trouble.lines().count() == 2,
+        "{trouble}"
+    );
+    assert_eq!(
+        scene
+            .text(&["tail", "--until", "2026-11-16T00:02", "-w", "agent"])
+            .lines()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn tail_follows_new_rows() {
+    let scene = Scene::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_secateur"))
+        .args(["audit", "tail", "-f", "-n", "1"])
+        .current_dir(scene.folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    lines.next();
+    assert!(lines.next().unwrap().unwrap().ends_with("id-0299"));
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let fresh = Row {
+        id: "fresh".into(),
+        at: i64::try_from(since.as_millis()).unwrap(),
+        ..row(1)
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let url = secateur_ledger::default_url(scene.folder.path());
+        let options = LedgerOptions {
+            keep_days: 0,
+            ..LedgerOptions::new(url, scene.path("spool"))
+        };
+        let ledger = Ledger::open(options).await.unwrap();
+        ledger.record(fresh);
+        ledger.close().await;
+    });
+    let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.ends_with("fresh")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.is_some());
+}
+
+#[test]
+fn show_tells_a_row_and_its_plan_in_words() {
+    let scene = Scene::new();
+    let text = scene.text(&["show", "id-0010"]);
+    for words in [
+        "middle-turns",
+        "between the head and the last turns",
+        "the system prompt stays",
+        "net-negative",
+        "20,000 → 15,000",
+        "m7 fired",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    assert!(
+        scene
+            .text(&["show", "id-0011"])
+            .contains("m7: below the thresholds")
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&scene.text(&["show", "id-0010", "--json"])).unwrap();
+    assert_eq!(json["plan"]["cuts"][0]["strategy"], "middle-turns");
+    let missing = scene.run(&["show", "nobody"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("no row `nobody`"));
+}
+
+#[test]
+fn stats_add_up_and_mistakes_are_explained() {
+    let scene = Scene::new();
+    let text = scene.text(&["stats", "--by", "workload"]);
+    assert!(
+        text.contains("agent") && text.contains("chat") && text.contains("all"),
+        "{text}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&scene.text(&["stats", "--by", "day", "--json"])).unwrap();
+    assert_eq!(json["all"]["requests"], ROWS);
+    assert_eq!(json["groups"][0]["group"], "2026-11-16");
+    assert_eq!(json["all"]["net_negative"], 30);
+    let wrong = scene.run(&["stats", "--ledger", "mysql://u:secret@h/d"]);
+    let told = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        wrong.status.code() == Some(2) && told.contains("sqlite:PATH") && !told.contains("secret"),
+        "{told}"
+    );
+    let missing = scene.run(&["stats", "--ledger", "sqlite:missing.db"]);
+    let told = String::from_utf8_lossy(&missing.stderr);
+    assert!(
+        missing.status.code() == Some(2)
+            && told.contains("missing.db")
+            && told.contains("--ledger"),
+        "{told}"
+    );
+    let wrong = scene.run(&["tail", "--since", "yesterday"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("2026-11-16T08:30"));
+}
+
+#[test]
+fn exports_hold_every_row_that_fits() {
+    let scene = Scene::new();
+    let jsonl = scene.text(&["export", "--format", "jsonl", "-o", "-", "--changed"]);
+    let rows: Vec<Row> = jsonl
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 150);
+    assert_eq!(
+        rows[0],
+        Row {
+            plan: None,
+            ..row(298)
+        }
+    );
+    scene.text(&["export", "--format", "csv", "-o", "rows.csv"]);
+    let csv = std::fs::read_to_string(scene.path("rows.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 301);
+    assert!(
+        csv.contains("\"claude, \"\"quoted\"\" é\""),
+        "{}",
+        &csv[..500]
+    );
+    let left: Vec<_> = std::fs::read_dir(scene.folder.path())
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().contains("part"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A Python with pyarrow: the system's, or one made for these tests.
+fn pyarrow() -> Option<PathBuf> {
+    let has = |python: &Path| {
+        let output = Command::new(python)
+            .args(["-c", "import pyarrow.parquet"])
+            .output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let system = PathBuf::from("python3");
+    if has(&system) {
+        return Some(system);
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pyarrow");
+    let python = folder.join("bin/python3");
+    if !has(&python) {
+        Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(&folder)
+            .output()
+            .ok()?;
+        Command::new(&python)
+            .args(["-m", "pip", "-q", "install", "pyarrow"])
+            .output()
+            .ok()?;
+    }
+    has(&python).then_some(python)
+}
+
+#[test]
+fn pyarrow_reads_the_parquet_file_as_it_was_written() {
+    let scene = Scene::new();
+    scene.text(&["export", "--format", "parquet", "-o", "rows.parquet"]);
+    scene.text(&[
+        "export",
+        "--format",
+        "parquet",
+        "-o",
+        "none.parquet",
+        "-w",
+        "nobody",
+    ]);
+    let Some(python) = pyarrow() else {
+        println!("SKIPPED: pyarrow cannot be had here, so the Parquet file was not read");
+        return;
+    };
+    let script = r#"
+import json, pyarrow.parquet as pq
+rows = pq.read_table("rows.parquet").to_pylist()
+for row in rows:
+    row["at"] = int(row["at"].timestamp() * 1000)
+print(json.dumps(rows))
+assert pq.read_table("none.parquet").num_rows == 0
+"#;
+    let output = Command::new(python)
+        .args(["-c", script])
+        .current_dir(scene.folder.path())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let found: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found.len(), 300);
+    for (found, number) in found.iter().zip((0..ROWS).rev()) {
+        let row = row(number);
+        assert_eq!(found["id"], row.id.as_str());
+        assert_eq!(found["at"], row.at);
+        assert_eq!(found["model"], serde_json::json!(row.model));
+        assert_eq!(found["is_stream"], row.is_stream);
+        assert_eq!(found["saved_usd"], serde_json::json!(row.receipt.saved_usd));
+        assert_eq!(
+            found["compress_chars_before"],
+            serde_json::json!(row.compress.map(|compress| compress.chars_before))
+        );
+        assert_eq!(found["key"], serde_json::Value::Null);
+        assert_eq!(found["status"], row.status);
+    }
+}

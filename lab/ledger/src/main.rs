@@ -1,0 +1,256 @@
+//! How fast the ledger takes rows and answers. `cargo run --release -p lab-ledger -- --rows 10000000 --write`
+//!
+//! Options: `--rows N` (default 1,000,000), `--only sqlite|postgres`, `--dir FOLDER` for the databases
+//! (default: temporary), `--write` puts the table into RESULTS.md.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::cast_precision_loss,
+    reason = "a benchmark"
+)]
+
+mod rows;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use secateur_ledger::testing::Postgres;
+use secateur_ledger::{After, Filter, GroupBy, Ledger, LedgerOptions};
+
+struct Options {
+    rows: u64,
+    only: Option<String>,
+    dir: Option<PathBuf>,
+    write: bool,
+}
+
+fn options() -> Options {
+    let mut options = Options {
+        rows: 1_000_000,
+        only: None,
+        dir: None,
+        write: false,
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().unwrap_or_else(|| panic!("{arg} wants a value"));
+        match arg.as_str() {
+            "--rows" => options.rows = value().parse().expect("--rows wants a number"),
+            "--only" => options.only = Some(value()),
+            "--dir" => options.dir = Some(value().into()),
+            "--write" => options.write = true,
+            other => panic!(
+                "unknown option {other}: --rows N, --only sqlite|postgres, --dir FOLDER, --write"
+            ),
+        }
+    }
+    options
+}
+
+#[tokio::main]
+async fn main() {
+    let options = options();
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let folder = options
+        .dir
+        .clone()
+        .unwrap_or_else(|| temporary.path().to_owned());
+    let mut report = format!(
+        "{} rows, {}\n\n| | SQLite | PostgreSQL |\n| --- | --: | --: |\n",
+        options.rows,
+        machine()
+    );
+    let wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
+    let sqlite = if wanted("sqlite") {
+        measure(
+            &format!("sqlite:{}", folder.join("lab.db").display()),
+            &folder.join("spool-s"),
+            options.rows,
+        )
+        .await
+    } else {
+        Vec::new()
+    };
+    let postgres = if wanted("postgres") {
+        let server = Postgres::launch();
+        measure(
+            &server.new_database(),
+            &folder.join("spool-p"),
+            options.rows,
+        )
+        .await
+    } else {
+        Vec::new()
+    };
+    let names = if sqlite.is_empty() {
+        &postgres
+    } else {
+        &sqlite
+    };
+    for (at, (name, _)) in names.iter().enumerate() {
+        let figure = |of: &[(String, String)]| {
+            of.get(at)
+                .map_or("–".to_owned(), |(_, figure)| figure.clone())
+        };
+        let _ = writeln!(
+            report,
+            "| {name} | {} | {} |",
+            figure(&sqlite),
+            figure(&postgres)
+        );
+    }
+    println!("{report}");
+    if options.write {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md");
+        let head = "# Ledger: rows in, answers out\n\n`cargo run --release -p lab-ledger -- --rows N --write`. Times: median (longest) of 30 runs, in ms.\n\n";
+        std::fs::write(path, format!("{head}{report}")).expect("RESULTS.md");
+    }
+}
+
+async fn measure(url: &str, spool: &Path, count: u64) -> Vec<(String, String)> {
+    let options = LedgerOptions {
+        keep_days: 0,
+        ..LedgerOptions::new(url, spool)
+    };
+    let ledger = Ledger::open(options).await.expect("the ledger opens");
+    let mut figures = vec![(
+        "rows taken per second".to_owned(),
+        fill(&ledger, count).await,
+    )];
+    let middle = After {
+        at: rows::START + 15 * 86_400_000,
+        id: "8".into(),
+    };
+    let all = Filter::default();
+    let workload = Filter {
+        workload: Some("agent".into()),
+        ..all.clone()
+    };
+    let rare = Filter {
+        stack: Some("m8".into()),
+        ..all.clone()
+    };
+    let mixed = Filter {
+        workload: Some("nightly".into()),
+        stack: Some("m8".into()),
+        model: Some("gpt-6".into()),
+        ..all.clone()
+    };
+    let nobody = Filter {
+        workload: Some("nobody".into()),
+        ..all.clone()
+    };
+    let trouble = Filter {
+        only_trouble: true,
+        workload: Some("rag".into()),
+        ..all.clone()
+    };
+    let changed = Filter {
+        only_changed: true,
+        ..all.clone()
+    };
+    let session = Filter {
+        session: rows::row(count / 2, count).session,
+        ..all.clone()
+    };
+    for (name, filter, after) in [
+        ("first page", &all, None),
+        ("a page from the middle", &all, Some(&middle)),
+        ("first page of the largest workload", &workload, None),
+        ("first page of a rare stack", &rare, None),
+        (
+            "first page of a rare workload, stack and model",
+            &mixed,
+            None,
+        ),
+        ("first page of a workload without rows", &nobody, None),
+        ("first page of one workload's trouble", &trouble, None),
+        ("first page of changed requests", &changed, None),
+        ("one session", &session, None),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..30 {
+            let start = Instant::now();
+            ledger.rows(filter, after, 50).await.expect("rows");
+            times.push(start.elapsed());
+        }
+        figures.push((name.to_owned(), spell(times)));
+    }
+    let last_day = Filter {
+        since: Some(rows::START + 29 * 86_400_000 + 5_000_000),
+        ..all.clone()
+    };
+    for (name, filter, by) in [
+        ("savings by day", &all, GroupBy::Day),
+        ("savings by workload", &all, GroupBy::Workload),
+        ("savings of the last 22.6 hours", &last_day, GroupBy::All),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..30 {
+            let start = Instant::now();
+            ledger.totals(filter, by).await.expect("totals");
+            times.push(start.elapsed());
+        }
+        figures.push((name.to_owned(), spell(times)));
+    }
+    let mut times = Vec::new();
+    for _ in 0..30 {
+        let start = Instant::now();
+        ledger.holdout("agent", 0).await.expect("holdout");
+        times.push(start.elapsed());
+    }
+    figures.push(("held-out sessions compared".to_owned(), spell(times)));
+    ledger.close().await;
+    figures
+}
+
+/// Recording never waits, so the load does: a proxy's requests come over time.
+async fn fill(ledger: &Ledger, count: u64) -> String {
+    let start = Instant::now();
+    let mut told = Instant::now();
+    for number in 0..count {
+        ledger.record(rows::row(number, count));
+        if number % 500 == 0 {
+            while ledger.stats().queued > 6_000 {
+                tokio::time::sleep(Duration::from_micros(200)).await;
+            }
+            if told.elapsed() > Duration::from_secs(5) {
+                println!("{number} rows in {:.0} s", start.elapsed().as_secs_f64());
+                told = Instant::now();
+            }
+        }
+    }
+    while ledger.stats().written < count {
+        assert_eq!(ledger.stats().lost, 0, "{:?}", ledger.stats());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    format!("{:.0}", count as f64 / start.elapsed().as_secs_f64())
+}
+
+fn spell(mut times: Vec<Duration>) -> String {
+    times.sort();
+    let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1_000.0);
+    format!(
+        "{:.2} ({:.2})",
+        ms(times.get(times.len() / 2)),
+        ms(times.last())
+    )
+}
+
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or("unknown");
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "{cores} cores of {}, load average {} at the start",
+        model.trim_start_matches([' ', '\t', ':']),
+        load.split(' ').next().unwrap_or("?")
+    )
+}
