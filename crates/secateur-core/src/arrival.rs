@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::edit::{Piece, StrategyId, Why};
+use crate::json::strings::count_chars;
 use crate::scene::Scene;
 use crate::view::PartId;
 
@@ -25,15 +26,44 @@ pub trait Arrivals {
     fn forget(&mut self, _part: PartId) {}
 }
 
-/// One line of an arriving text, as it will be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One line of an arriving text, as it will be sent: what is kept of it, its newline included, and words of
+/// our own before and behind it. Small, because a long result has thousands of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Words of our own before it.
-    pub before: Option<Cow<'static, str>>,
-    /// What is kept of it, its newline included.
-    pub keep: Range<usize>,
-    /// Words of our own behind it.
-    pub after: Option<Cow<'static, str>>,
+    start: u32,
+    end: u32,
+    before: Note,
+    after: Note,
+}
+
+/// Words of our own: 0 is none, else the number of the note.
+type Note = u32;
+
+impl Line {
+    /// A line that keeps these bytes.
+    #[must_use]
+    pub fn new(keep: Range<usize>) -> Self {
+        Self {
+            start: offset(keep.start),
+            end: offset(keep.end),
+            ..Self::default()
+        }
+    }
+
+    /// The same line from a later byte on.
+    #[must_use]
+    pub fn from(self, start: usize) -> Self {
+        Self {
+            start: offset(start),
+            ..self
+        }
+    }
+
+    /// What is kept of it.
+    #[must_use]
+    pub fn keep(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 /// A text on its way through the chain.
@@ -41,6 +71,7 @@ pub struct Line {
 pub struct ArrivalText<'t> {
     text: &'t str,
     lines: Vec<Line>,
+    notes: Vec<Cow<'static, str>>,
     whole: Option<Vec<Piece>>,
     chars: usize,
     /// Who saved how many characters, and why.
@@ -50,18 +81,16 @@ pub struct ArrivalText<'t> {
 }
 
 impl<'t> ArrivalText<'t> {
-    pub(crate) fn new(text: &'t str, chars: usize) -> Self {
-        let mut lines = Vec::new();
+    /// A text whose lines end here (behind their newlines); the last one may end without.
+    pub(crate) fn new(text: &'t str, line_ends: &[u32], chars: usize) -> Self {
+        let mut lines = Vec::with_capacity(line_ends.len() + 1);
         let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', text.as_bytes())
-            .map(|at| at + 1)
-            .chain([text.len()])
-        {
+        for &end in line_ends.iter().chain([&offset(text.len())]) {
             if start < end {
                 lines.push(Line {
-                    before: None,
-                    keep: start..end,
-                    after: None,
+                    start,
+                    end,
+                    ..Line::default()
                 });
             }
             start = end;
@@ -69,6 +98,7 @@ impl<'t> ArrivalText<'t> {
         Self {
             text,
             lines,
+            notes: Vec::new(),
             whole: None,
             chars,
             savings: Vec::new(),
@@ -106,21 +136,95 @@ impl<'t> ArrivalText<'t> {
         let kept = self
             .lines
             .get(at)
-            .and_then(|line| self.text.get(line.keep.clone()));
-        kept.unwrap_or_default().trim_end_matches('\n')
+            .and_then(|line| self.text.get(line.keep()));
+        let kept = kept.unwrap_or_default();
+        kept.strip_suffix('\n').unwrap_or(kept)
+    }
+
+    /// Takes this many bytes off the start of each line.
+    pub fn cut_starts(&mut self, cuts: &[u32], strategy: StrategyId, why: Why) {
+        let mut saved = 0;
+        for (line, &cut) in self.lines.iter_mut().zip(cuts) {
+            let start = line.start + cut;
+            saved += chars_of(self.text, line.start as usize..start as usize);
+            line.start = start;
+        }
+        self.chars = self.chars.saturating_sub(saved);
+        self.savings.push((strategy, why, saved));
     }
 
     /// Puts other lines in the place of the present ones.
     pub fn set_lines(&mut self, lines: Vec<Line>, strategy: StrategyId, why: Why) {
         self.lines = lines;
-        self.recount(strategy, why);
+        let note = |note: Note| self.note(note).map_or(0, |words| words.chars().count());
+        let chars =
+            |line: &Line| note(line.before) + chars_of(self.text, line.keep()) + note(line.after);
+        let now = self.lines.iter().map(chars).sum();
+        self.count(now, strategy, why);
+    }
+
+    /// Puts a note in the place of each of these runs of lines, which are in order and disjoint.
+    pub fn replace_runs(
+        &mut self,
+        runs: impl IntoIterator<Item = (Range<usize>, Cow<'static, str>)>,
+        strategy: StrategyId,
+        why: Why,
+    ) {
+        let mut lines = Vec::with_capacity(self.lines.len());
+        let (mut next, mut now) = (0, self.chars);
+        for (run, words) in runs {
+            lines.extend_from_slice(&self.lines[next..run.start]);
+            next = run.end;
+            now += words.chars().count();
+            for line in &self.lines[run.clone()] {
+                let note = |note: Note| self.note(note).map_or(0, |words| words.chars().count());
+                let gone = note(line.before) + chars_of(self.text, line.keep()) + note(line.after);
+                now = now.saturating_sub(gone);
+            }
+            let start = self.lines[run.start].start;
+            let before = self.add_note(words);
+            lines.push(Line {
+                start,
+                end: start,
+                before,
+                after: 0,
+            });
+        }
+        lines.extend_from_slice(&self.lines[next..]);
+        self.lines = lines;
+        self.count(now, strategy, why);
     }
 
     /// Replaces the whole text.
     pub fn replace(&mut self, pieces: Vec<Piece>, strategy: StrategyId, why: Why) {
+        let chars = |piece: &Piece| match piece {
+            Piece::Keep(range) => chars_of(self.text, range.clone()),
+            Piece::Note(words) => words.chars().count(),
+        };
+        let now = pieces.iter().map(chars).sum();
         self.lines.clear();
         self.whole = Some(pieces);
-        self.recount(strategy, why);
+        self.count(now, strategy, why);
+    }
+
+    /// A line that keeps a stretch of another one, which gives the words before it to the new line, and ends
+    /// in a newline of our own.
+    pub fn split_off(&mut self, line: &mut Line, keep: Range<usize>) -> Line {
+        let after = self.add_note(Cow::Borrowed("\n"));
+        Line {
+            before: std::mem::take(&mut line.before),
+            after,
+            ..Line::new(keep)
+        }
+    }
+
+    fn add_note(&mut self, words: Cow<'static, str>) -> Note {
+        self.notes.push(words);
+        offset(self.notes.len())
+    }
+
+    fn note(&self, note: Note) -> Option<&Cow<'static, str>> {
+        self.notes.get((note as usize).checked_sub(1)?)
     }
 
     /// Notes that words in this text point to `source`, which must then stay as long as they do.
@@ -134,56 +238,54 @@ impl<'t> ArrivalText<'t> {
         std::mem::take(&mut self.cites)
     }
 
-    fn recount(&mut self, strategy: StrategyId, why: Why) {
-        let note = |words: &Option<Cow<'static, str>>| {
-            words.as_ref().map_or(0, |words| words.chars().count())
-        };
-        let kept = |range: &Range<usize>| self.text.get(range.clone()).map_or(0, char_count);
-        let now = match &self.whole {
-            Some(pieces) => pieces
-                .iter()
-                .map(|piece| match piece {
-                    Piece::Keep(range) => kept(range),
-                    Piece::Note(words) => words.chars().count(),
-                })
-                .sum(),
-            None => self
-                .lines
-                .iter()
-                .map(|line| note(&line.before) + kept(&line.keep) + note(&line.after))
-                .sum(),
-        };
+    fn count(&mut self, now: usize, strategy: StrategyId, why: Why) {
         self.savings
             .push((strategy, why, self.chars.saturating_sub(now)));
         self.chars = now;
     }
 
     /// The pieces, and the strategy that saved most; `None` if nothing was saved.
-    pub(crate) fn finish(self) -> Option<(Vec<Piece>, StrategyId, Why)> {
+    pub(crate) fn finish(mut self) -> Option<(Vec<Piece>, StrategyId, Why)> {
         let &(strategy, why, saved) = self.savings.iter().max_by_key(|(_, _, saved)| *saved)?;
         if saved == 0 {
             return None;
         }
-        let pieces = self.whole.unwrap_or_else(|| pieces(self.lines));
+        let pieces = match self.whole.take() {
+            Some(pieces) => pieces,
+            None => self.pieces(),
+        };
         Some((pieces, strategy, why))
     }
-}
 
-fn char_count(text: &str) -> usize {
-    crate::json::strings::count_chars(text.as_bytes())
-}
-
-/// Lines as pieces, neighbours joined.
-fn pieces(lines: Vec<Line>) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    for line in lines {
-        pieces.extend(line.before.map(Piece::Note));
-        match pieces.last_mut() {
-            Some(Piece::Keep(last)) if last.end == line.keep.start => last.end = line.keep.end,
-            _ if line.keep.is_empty() => {}
-            _ => pieces.push(Piece::Keep(line.keep)),
+    /// Lines as pieces, neighbours joined.
+    fn pieces(&mut self) -> Vec<Piece> {
+        let mut pieces: Vec<Piece> = Vec::with_capacity(self.lines.len());
+        let mut take = |note: Note| {
+            let words = self.notes.get_mut((note as usize).checked_sub(1)?)?;
+            Some(Piece::Note(std::mem::take(words)))
+        };
+        for line in &self.lines {
+            pieces.extend(take(line.before));
+            let keep = line.keep();
+            match pieces.last_mut() {
+                Some(Piece::Keep(last)) if last.end == keep.start => last.end = keep.end,
+                _ if keep.is_empty() => {}
+                _ => pieces.push(Piece::Keep(keep)),
+            }
+            pieces.extend(take(line.after));
         }
-        pieces.extend(line.after.map(Piece::Note));
+        pieces
     }
-    pieces
+}
+
+fn chars_of(text: &str, range: Range<usize>) -> usize {
+    let bytes = text.as_bytes().get(range).unwrap_or_default();
+    if bytes.len() < 16 {
+        return bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+    }
+    count_chars(bytes)
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -2,12 +2,11 @@
 //! passes the guards before it counts.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
-use crate::scene::{Ends, ModelFacts, PartState, Scene};
+use crate::scene::{ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
 use crate::summary::{Summaries, Want};
 use crate::timeline::{Timeline, Use};
@@ -23,8 +22,15 @@ pub struct Draft {
     /// Index of the edit that touched a part.
     edit_of: Vec<Option<u32>>,
     plan: Plan,
-    cited_by: HashMap<PartId, Vec<PartId>>,
-    last_use: HashMap<PartId, Use>,
+    /// For each part: the parts with notes that point to it. Empty until there is one.
+    cited_by: Vec<Vec<PartId>>,
+    /// For each part: when a note last pointed to it. Empty until there is one.
+    last_use: Vec<Option<Use>>,
+    /// The parts that notes point to, in the order of the notes.
+    cited: Vec<PartId>,
+    /// Whether turns or parts were dropped, or turns put in, or something is relied on: whatever
+    /// [`Draft::tidy`] looks after.
+    is_loose: bool,
 }
 
 impl Draft {
@@ -37,8 +43,10 @@ impl Draft {
             chars: view.part_ids().map(|part| view.chars(part)).collect(),
             edit_of: vec![None; view.parts().len()],
             plan: Plan::default(),
-            cited_by: HashMap::new(),
-            last_use: HashMap::new(),
+            cited_by: Vec::new(),
+            last_use: Vec::new(),
+            cited: Vec::new(),
+            is_loose: false,
         }
     }
 
@@ -74,6 +82,7 @@ impl Draft {
 
     fn drop_turn(&mut self, view: &View<'_>, turn: TurnId) {
         self.gone[turn.index()] = true;
+        self.is_loose = true;
         for part in view.parts_of(turn) {
             self.remove_part(part);
         }
@@ -123,7 +132,7 @@ impl<'s, 'a> Stage<'s, 'a> {
     /// The scene at the present request, for a mechanic's gate.
     pub(crate) fn present<'d>(&'d self, draft: &'d Draft) -> Scene<'d, 'a> {
         let (request, visible) = self.now();
-        self.scene(request, visible, Ends::of(self.view, visible), draft)
+        self.scene(request, visible, draft)
     }
 
     /// The number of the present request, and how many turns it has.
@@ -134,11 +143,10 @@ impl<'s, 'a> Stage<'s, 'a> {
     }
 
     /// The scene at a request, for strategies and guards.
-    fn scene<'d>(
+    pub(crate) fn scene<'d>(
         &'d self,
         request: u32,
         visible: u32,
-        ends: Ends,
         draft: &'d Draft,
     ) -> Scene<'d, 'a> {
         Scene {
@@ -151,7 +159,7 @@ impl<'s, 'a> Stage<'s, 'a> {
             summaries: self.summaries,
             visible,
             request,
-            ends,
+            ends: self.timeline.ends(visible),
         }
     }
 }
@@ -165,15 +173,15 @@ pub(crate) fn run(stage: &Stage<'_, '_>, strategies: &[&dyn Strategy], draft: &m
         .filter_map(|strategy| strategy.arrivals())
         .collect();
     arrive(stage, request, 0, visible, &mut arrivals, draft);
-    let ends = Ends::of(stage.view, visible);
     for strategy in strategies {
-        let scene = stage.scene(request, visible, ends, draft);
+        let scene = stage.scene(request, visible, draft);
         let plan = strategy.plan(&scene);
         let settled = settle(&scene, plan, guard::Reach::of(*strategy));
         draft.merge(stage.view, settled);
     }
     draft.tidy(stage.view, visible);
-    guard::signed_thinking(stage.view, stage.model, visible, ends.open_exchange, draft);
+    let open = stage.timeline.ends(visible).open_exchange;
+    guard::signed_thinking(stage.view, stage.model, visible, open, draft);
 }
 
 /// Lets the parts of the turns `from..visible` arrive, one after the other.
@@ -188,14 +196,15 @@ pub(crate) fn arrive(
     if arrivals.is_empty() {
         return;
     }
-    let ends = Ends::of(stage.view, visible);
+    let (mut buffer, mut line_ends) = (Vec::new(), Vec::new());
     for id in (from..visible).flat_map(|turn| stage.view.parts_of(TurnId(turn))) {
-        let scene = stage.scene(request, visible, ends, draft);
+        let scene = stage.scene(request, visible, draft);
         match scene.kind(id) {
             PartKind::Call => arrivals.iter_mut().for_each(|one| one.call(&scene, id)),
             PartKind::Result if scene.may_shorten(id) => {
-                let text = scene.text(id);
-                let mut arriving = ArrivalText::new(&text, scene.chars(id));
+                line_ends.clear();
+                let text = scene.text_lines(id, &mut buffer, &mut line_ends);
+                let mut arriving = ArrivalText::new(text, &line_ends, scene.chars(id));
                 arrivals
                     .iter_mut()
                     .for_each(|one| one.result(&scene, id, &mut arriving));
@@ -240,8 +249,7 @@ pub(crate) fn decide_on_arrival(
     draft: &mut Draft,
 ) {
     for strategy in strategies.iter().filter(|one| one.decides_on_arrival()) {
-        let ends = Ends::of(stage.view, visible);
-        let scene = stage.scene(request, visible, ends, draft);
+        let scene = stage.scene(request, visible, draft);
         let plan = strategy.plan_from(&scene, TurnId(from));
         let settled = settle(&scene, plan, guard::Reach::of(*strategy));
         draft.merge(stage.view, settled);
@@ -256,25 +264,32 @@ pub(crate) fn propose(
     strategies: &[&dyn Strategy],
     draft: &Draft,
 ) -> Plan {
-    let ends = Ends::of(stage.view, visible);
     let mut proposal = Plan::default();
     let mut trial: Option<Draft> = None;
-    for strategy in strategies
+    let mut planners = strategies
         .iter()
-        .filter(|strategy| strategy.arrivals().is_none() && !strategy.decides_on_arrival())
-    {
-        let scene = stage.scene(request, visible, ends, trial.as_ref().unwrap_or(draft));
+        .filter(|strategy| plans_rounds(**strategy))
+        .peekable();
+    while let Some(strategy) = planners.next() {
+        let scene = stage.scene(request, visible, trial.as_ref().unwrap_or(draft));
         let settled = settle(&scene, strategy.plan(&scene), guard::Reach::default());
         proposal.wants.extend(settled.wants.iter().cloned());
-        if settled.edits.is_empty() {
-            continue;
+        // Only a strategy behind this one has to see what it decided.
+        if planners.peek().is_some() && !settled.edits.is_empty() {
+            proposal.edits.extend(settled.edits.iter().cloned());
+            trial
+                .get_or_insert_with(|| draft.clone())
+                .merge(stage.view, settled);
+        } else {
+            proposal.edits.extend(settled.edits);
         }
-        proposal.edits.extend(settled.edits.iter().cloned());
-        trial
-            .get_or_insert_with(|| draft.clone())
-            .merge(stage.view, settled);
     }
     proposal
+}
+
+/// Whether a strategy's plans are parts of rounds, as opposed to those that decide on arrival.
+pub(crate) fn plans_rounds(strategy: &dyn Strategy) -> bool {
+    strategy.arrivals().is_none() && !strategy.decides_on_arrival()
 }
 
 /// The part of a proposal that is safe on its own.
@@ -285,9 +300,8 @@ pub(crate) fn settle_again(
     plan: Plan,
     draft: &Draft,
 ) -> Plan {
-    let ends = Ends::of(stage.view, visible);
     settle(
-        &stage.scene(request, visible, ends, draft),
+        &stage.scene(request, visible, draft),
         plan,
         guard::Reach::default(),
     )
@@ -309,9 +323,10 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
         drops_block: plan.drops_block,
         wants: plan.wants,
     };
-    let mut wanted = vec![false; scene.view.turns().len()];
+    let mut wanted = Vec::new();
     for edit in &plan.edits {
         if let Action::DropTurn(turn) = edit.action {
+            wanted.resize(scene.view.turns().len(), false);
             wanted[turn.index()] = true;
         }
     }
@@ -344,15 +359,15 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
 }
 
 fn settled_turn(view: &View<'_>, part: PartId, settled: &[bool]) -> bool {
-    view.part(part)
-        .turn
-        .is_some_and(|turn| settled[turn.index()])
+    let turn = view.part(part).turn;
+    turn.is_some_and(|turn| settled.get(turn.index()) == Some(&true))
 }
 
 impl Draft {
     /// Records a settled plan.
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
+        self.is_loose |= !plan.needs.is_empty();
         self.plan.needs.extend(plan.needs);
         self.plan.drops_block |= plan.drops_block;
         self.plan.chunks.extend(plan.chunks);
@@ -373,6 +388,7 @@ impl Draft {
             Action::DropPart(part) => {
                 let part = *part;
                 self.remove_part(part);
+                self.is_loose = true;
                 self.edit_of[part.index()] = at;
             }
             Action::Rewrite(part, pieces) => {
@@ -416,7 +432,7 @@ impl Draft {
                 self.states[part.index()] = PartState::Cleared;
                 self.chars[part.index()] = edit.chars_after;
             }
-            Action::InsertTurn(..) => {}
+            Action::InsertTurn(..) => self.is_loose = true,
         }
         self.plan.edits.push(edit);
     }
@@ -435,6 +451,9 @@ impl Draft {
     /// Takes back what relies on something that did not stay, moves new turns, removes edits inside
     /// dropped turns, which are moot, and finds the others again.
     fn tidy(&mut self, view: &View<'_>, visible: u32) {
+        if !self.is_loose {
+            return;
+        }
         self.release_unmet_needs(view);
         self.move_inserts(visible);
         let gone = &self.gone;
@@ -489,28 +508,45 @@ impl Draft {
 
     /// Notes that `part` points to `sources`, which are of use again.
     fn cite(&mut self, part: PartId, sources: &[PartId], seen: Use) {
-        for &source in sources {
-            self.cited_by.entry(source).or_default().push(part);
-            self.last_use.insert(source, seen);
+        if sources.is_empty() {
+            return;
         }
+        self.cited_by.resize(self.states.len(), Vec::new());
+        self.last_use.resize(self.states.len(), None);
+        for &source in sources {
+            self.cited_by[source.index()].push(part);
+            self.last_use[source.index()] = Some(seen);
+        }
+        self.cited.extend(sources);
     }
 
     /// Whether any note points anywhere.
     pub(crate) fn has_citations(&self) -> bool {
-        !self.cited_by.is_empty()
+        !self.cited.is_empty()
     }
 
     /// The parts with notes that point to this one.
     pub(crate) fn cited_by(&self, part: PartId) -> &[PartId] {
         self.cited_by
-            .get(&part)
+            .get(part.index())
             .map(Vec::as_slice)
             .unwrap_or_default()
     }
 
     /// When a note last pointed to this part.
     pub(crate) fn last_use(&self, part: PartId) -> Option<Use> {
-        self.last_use.get(&part).copied()
+        self.last_use.get(part.index()).copied().flatten()
+    }
+
+    /// The parts that notes point to, in the order of the notes.
+    pub(crate) fn cited(&self) -> &[PartId] {
+        &self.cited
+    }
+
+    /// Whether nothing was done so far but rewriting texts (and removing thinking that an edit made
+    /// invalid).
+    pub(crate) fn only_rewrites(&self) -> bool {
+        !self.is_loose
     }
 
     /// Adds removals that a guard demands.

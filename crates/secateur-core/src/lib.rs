@@ -15,6 +15,7 @@ pub mod json;
 mod lower;
 pub mod mechanic;
 pub mod models;
+pub mod outlook;
 pub mod placeholder;
 pub mod policy;
 pub mod recall;

@@ -170,18 +170,42 @@ fn replace_input(view: &View<'_>, id: PartId, with: &str) -> Result<Splice, Skip
 
 /// The pieces as bytes. Kept ranges count in the texts joined by newlines.
 fn bits(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Vec<Bit>> {
+    if let [only] = texts
+        && let Some(bits) = bits_in_order(view, *only, pieces)
+    {
+        return Some(bits);
+    }
     let places = Places::of(view, texts, pieces)?;
     let mut bits = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match piece {
-            Piece::Note(note) => {
-                let mut escaped = String::with_capacity(note.len() + 8);
-                escape_into(note, &mut escaped);
-                bits.push(Bit::Text(escaped.into()));
-            }
+            Piece::Note(note) => bits.push(new_text(note)),
             Piece::Keep(range) if range.is_empty() => {}
             Piece::Keep(range) => places.copy(range.start, range.end, &mut bits)?,
         }
+    }
+    Some(bits)
+}
+
+fn new_text(note: &str) -> Bit {
+    let mut escaped = String::with_capacity(note.len() + 8);
+    escape_into(note, &mut escaped);
+    Bit::Text(escaped.into())
+}
+
+/// The same for one text whose kept ranges ascend, as they mostly do: one walk, nothing is looked up.
+fn bits_in_order(view: &View<'_>, text: JsonStr, pieces: &[Piece]) -> Option<Vec<Bit>> {
+    let mut map = text.offsets(view.body());
+    let mut bits = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        bits.push(match piece {
+            Piece::Note(note) => new_text(note),
+            Piece::Keep(range) if range.is_empty() => continue,
+            Piece::Keep(range) => {
+                let start = map.body_offset(range.start)?;
+                Bit::Copy(Span::new(start, map.body_offset(range.end)?))
+            }
+        });
     }
     Some(bits)
 }

@@ -15,6 +15,7 @@ use crate::arrival::Arrivals;
 use crate::compose::{self, Draft, Stage};
 use crate::edit::{Action, Edit, Plan};
 use crate::guard;
+use crate::outlook::{Outlook, Terms};
 use crate::scene::PartState;
 use crate::strategy::{Strategy, options};
 use crate::view::{PartId, PartKind};
@@ -80,15 +81,17 @@ pub(crate) fn fold(
             .iter()
             .filter_map(|strategy| strategy.arrivals())
             .collect(),
+        outlook: Outlook::of(strategies, stage.view.parts().len()),
         weights: stage
             .view
             .part_ids()
-            .map(|part| weight(stage, part))
+            .map(|part| weight(stage, part, draft))
             .collect(),
         draft,
         account: Account::default(),
         full: 0.0,
         sent: 0.0,
+        sent_up_to: vec![0.0],
         arrived_since_try: 0.0,
     };
     let (mut cached, mut eligible) = (0, false);
@@ -106,14 +109,14 @@ pub(crate) fn fold(
 }
 
 /// Characters that a part costs as it came in. Thinking of earlier turns is not billed.
-fn weight(stage: &Stage<'_, '_>, part: PartId) -> f64 {
+fn weight(stage: &Stage<'_, '_>, part: PartId, untouched: &Draft) -> f64 {
     const MEDIA_CHARS: usize = 8000;
     let chars = match stage.view.part(part).kind {
         PartKind::Call => stage.view.compact_args_chars(part),
         PartKind::Media => MEDIA_CHARS,
         PartKind::Thinking => 0,
         PartKind::ServerTool | PartKind::Opaque => stage.view.part(part).value.len(),
-        PartKind::Text | PartKind::Result => stage.view.chars(part),
+        PartKind::Text | PartKind::Result => untouched.chars(part),
     };
     chars as f64
 }
@@ -123,12 +126,15 @@ struct Fold<'f, 's, 'a> {
     options: &'f Rounds,
     strategies: &'f [&'f dyn Strategy],
     arrivals: Vec<Box<dyn Arrivals + 'f>>,
+    outlook: Option<Outlook<'f>>,
     weights: Vec<f64>,
     draft: &'f mut Draft,
     account: Account,
     /// Characters of the visible parts as they came in, and as they are sent.
     full: f64,
     sent: f64,
+    /// At n: characters of the first n parts as they are sent, up to the visible ones.
+    sent_up_to: Vec<f64>,
     arrived_since_try: f64,
 }
 
@@ -164,16 +170,23 @@ impl Fold<'_, '_, '_> {
                 self.draft,
             );
         }
-        let arrived = self.sent(cached_parts..parts);
+        let scene = self.stage.scene(request, visible, self.draft);
+        if let Some(outlook) = &mut self.outlook {
+            outlook.arrive(&scene, cached_parts..parts);
+        }
+        self.add_up(cached_parts..parts);
+        let arrived = self.sent_up_to[parts] - self.sent_up_to[cached_parts];
         self.sent += arrived;
         self.arrived_since_try += arrived;
         let is_due = self.arrived_since_try * 100.0 >= self.options.retry_percent * self.sent;
         if eligible && is_due && self.sent >= self.options.trigger_chars as f64 {
             self.arrived_since_try = 0.0;
             if let Some(round) = self.round(request, cached, visible) {
-                shared = self.sent(0..round.from.index());
+                let from = round.from.index();
+                shared = self.sent_up_to[from];
                 self.take(round, visible);
-                self.sent = self.sent(0..parts);
+                self.add_up(from..parts);
+                self.sent = self.sent_up_to[parts];
                 self.account.is_round = true;
                 self.account.rounds += 1;
             }
@@ -187,9 +200,14 @@ impl Fold<'_, '_, '_> {
         self.account.cost_with += self.account.request_with;
     }
 
-    /// Characters of these parts as they are sent.
-    fn sent(&self, parts: std::ops::Range<usize>) -> f64 {
-        parts.map(|at| self.sent_part(at)).sum()
+    /// Adds up what is sent of these parts, which are the last ones that are visible.
+    fn add_up(&mut self, parts: std::ops::Range<usize>) {
+        self.sent_up_to.truncate(parts.start + 1);
+        let mut sum = self.sent_up_to[parts.start];
+        for at in parts {
+            sum += self.sent_part(at);
+            self.sent_up_to.push(sum);
+        }
     }
 
     fn sent_part(&self, at: usize) -> f64 {
@@ -203,13 +221,21 @@ impl Fold<'_, '_, '_> {
 
     /// The round that pays best among the cached parts, if any does.
     fn round(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+        let terms = self.terms();
+        let cached_parts = self.stage.parts_before(cached);
+        let scene = self.stage.scene(request, visible, self.draft);
+        if let Some(outlook) = &mut self.outlook
+            && !outlook.may_pay(&scene, &self.sent_up_to[..=cached_parts], terms)
+        {
+            return None;
+        }
         let plan = compose::propose(self.stage, request, visible, self.strategies, self.draft);
         if plan.edits.is_empty() {
             // What would be cut once it is summarized can be no round before.
             self.draft.want(plan.wants);
             return None;
         }
-        let mut freed_by_part = vec![0.0; self.stage.parts_before(cached)];
+        let mut freed_by_part = vec![0.0; cached_parts];
         for edit in &plan.edits {
             for (part, freed) in self.frees(edit) {
                 if let Some(slot) = freed_by_part.get_mut(part.index()) {
@@ -217,7 +243,7 @@ impl Fold<'_, '_, '_> {
                 }
             }
         }
-        let from = self.best_start(&freed_by_part)?;
+        let from = self.best_start(&freed_by_part, terms)?;
         if guard::open_exchange_needs_thinking(self.stage, visible, from, self.draft) {
             return None;
         }
@@ -257,12 +283,19 @@ impl Fold<'_, '_, '_> {
         }
     }
 
-    /// Where to begin: every part that may be cut is tried as the first one, from the tail to the head.
-    fn best_start(&self, freed_by_part: &[f64]) -> Option<PartId> {
+    fn terms(&self) -> Terms {
         let prices = self.stage.model.cache;
-        let capital = self.account.cost_without - self.account.cost_with;
-        let least = (self.options.min_gain_chars as f64)
-            .max(self.options.min_gain_percent / 100.0 * self.sent);
+        Terms {
+            gain: prices.read * self.options.horizon,
+            price: prices.write - prices.read,
+            capital: self.account.cost_without - self.account.cost_with,
+            least: (self.options.min_gain_chars as f64)
+                .max(self.options.min_gain_percent / 100.0 * self.sent),
+        }
+    }
+
+    /// Where to begin: every part that may be cut is tried as the first one, from the tail to the head.
+    fn best_start(&self, freed_by_part: &[f64], terms: Terms) -> Option<PartId> {
         let (mut behind, mut freed) = (0.0, 0.0);
         let (mut best, mut best_net) = (None, 0.0);
         for (at, &gain) in freed_by_part.iter().enumerate().rev() {
@@ -271,9 +304,7 @@ impl Fold<'_, '_, '_> {
                 continue;
             }
             freed += gain;
-            let cost = (prices.write - prices.read) * behind;
-            let net = prices.read * self.options.horizon * freed - cost;
-            if net > best_net && cost <= capital && freed >= least {
+            if let Some(net) = terms.net(freed, behind).filter(|&net| net > best_net) {
                 best_net = net;
                 best = Some(PartId(u32::try_from(at).unwrap_or(u32::MAX)));
             }
@@ -284,8 +315,18 @@ impl Fold<'_, '_, '_> {
     fn take(&mut self, round: Round, visible: u32) {
         compose::merge(self.stage, visible, round.plan, self.draft);
         guard::remove_bound_thinking(self.stage, visible, round.from, self.draft);
+        if let Some(outlook) = &mut self.outlook {
+            outlook.take(self.draft);
+        }
+        let visible_parts = self.stage.parts_before(visible);
         for arrivals in &mut self.arrivals {
-            for part in self.stage.view.part_ids().skip(round.from.index()) {
+            for part in self
+                .stage
+                .view
+                .part_ids()
+                .take(visible_parts)
+                .skip(round.from.index())
+            {
                 if matches!(self.draft.state(part), PartState::Cleared | PartState::Gone) {
                     arrivals.forget(part);
                 }

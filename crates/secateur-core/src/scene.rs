@@ -60,24 +60,23 @@ pub struct Scene<'s, 'a> {
     pub(crate) ends: Ends,
 }
 
+/// Both ends of a text.
+pub(crate) struct TextEnds<'a> {
+    /// Bytes of the first characters.
+    pub(crate) start_bytes: usize,
+    /// The last characters.
+    pub(crate) end: Cow<'a, str>,
+    /// Bytes of the whole text.
+    pub(crate) bytes: usize,
+}
+
 /// The turns that guards and strategies ask for again and again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ends {
     pub(crate) first_user: Option<TurnId>,
     pub(crate) last_user: Option<TurnId>,
-    /// The assistant turn whose results end the visible turns.
+    /// The assistant turn whose results end the visible turns: its exchange is not over.
     pub(crate) open_exchange: Option<TurnId>,
-}
-
-impl Ends {
-    pub(crate) fn of(view: &View<'_>, visible: u32) -> Self {
-        let authored = |turn: &TurnId| view.is_user_authored(*turn);
-        Self {
-            first_user: (0..visible).map(TurnId).find(authored),
-            last_user: (0..visible).rev().map(TurnId).find(authored),
-            open_exchange: guard::open_exchange(view, visible),
-        }
-    }
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -152,11 +151,51 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.text(part)
     }
 
+    /// The decoded text of a part as it came in, and where its lines end (behind their newlines). `buffer`
+    /// may hold it.
+    pub(crate) fn text_lines<'t>(
+        &self,
+        part: PartId,
+        buffer: &'t mut Vec<u8>,
+        line_ends: &mut Vec<u32>,
+    ) -> &'t str
+    where
+        'a: 't,
+    {
+        let end = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        if let [only] = self.view.slots(part) {
+            return only
+                .text
+                .decode_lines(self.view.body(), buffer, |at| line_ends.push(end(at)));
+        }
+        *buffer = self.view.text(part).into_owned().into_bytes();
+        line_ends.extend(memchr::memchr_iter(b'\n', buffer).map(|at| end(at + 1)));
+        simdutf8::basic::from_utf8(buffer).unwrap_or_default()
+    }
+
     /// The decoded characters of a part whose text is one literal, without making the text.
     #[must_use]
     pub fn decoded_chars(&self, part: PartId) -> Option<DecodedChars<'a>> {
         match self.view.slots(part) {
             [only] => Some(only.text.decoded_chars(self.view.body())),
+            _ => None,
+        }
+    }
+
+    /// Both ends of a text that is one literal: the first and the last so many characters. Looks at nothing
+    /// else of it.
+    pub(crate) fn text_ends(
+        &self,
+        part: PartId,
+        first: usize,
+        last: usize,
+    ) -> Option<TextEnds<'a>> {
+        match self.view.slots(part) {
+            [only] => Some(TextEnds {
+                start_bytes: only.text.bytes_of_chars(self.view.body(), first),
+                end: only.text.decode_end(self.view.body(), last),
+                bytes: only.text.decoded_len(),
+            }),
             _ => None,
         }
     }
@@ -428,7 +467,18 @@ impl<'s, 'a> Scene<'s, 'a> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let text = self.text(part);
+        self.rewrite_of(part, &self.text(part), pieces, strategy, why)
+    }
+
+    /// The same where the text is at hand.
+    pub(crate) fn rewrite_of(
+        &self,
+        part: PartId,
+        text: &str,
+        pieces: Vec<Piece>,
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
         let chars_after = pieces
             .iter()
             .map(|piece| match piece {

@@ -3,6 +3,7 @@
 //! A body shows its own past: the model was called right before each of its turns, so the turns before
 //! that point were a request. Nothing else is known of the past, and nothing else is needed.
 
+use crate::scene::Ends;
 use crate::view::{PartKind, Role, TurnId, View};
 
 /// When a part was last of use.
@@ -21,25 +22,37 @@ pub(crate) struct Timeline {
     requests: Vec<u32>,
     /// For each turn: the first request that had it, and the user messages up to it.
     first_use: Vec<Use>,
+    /// For each turn: what the turns up to it end with.
+    ends: Vec<Ends>,
 }
 
 impl Timeline {
     pub(crate) fn of(view: &View<'_>) -> Self {
         let mut requests = Vec::new();
         let mut first_use = Vec::with_capacity(view.turns().len());
+        let mut ends = Vec::with_capacity(view.turns().len());
         let (mut user_turns, mut was_assistant) = (0, true);
+        let (mut end, mut last_caller) = (Ends::default(), None);
         for turn in view.turn_ids() {
             let is_assistant = view.turn(turn).role == Role::Assistant;
             if is_assistant && !was_assistant {
                 requests.push(turn.0);
             }
             was_assistant = is_assistant;
-            let has_result = || {
-                view.parts_of(turn)
-                    .any(|part| view.part(part).kind == PartKind::Result)
+            let has = |kind| {
+                let mut parts = view.parts_of(turn);
+                parts.any(|part| view.part(part).kind == kind)
             };
-            if view.is_user_authored(turn) && !has_result() {
-                user_turns += 1;
+            let has_result = has(PartKind::Result);
+            if view.is_user_authored(turn) {
+                end.first_user = end.first_user.or(Some(turn));
+                end.last_user = Some(turn);
+                user_turns += u32::from(!has_result);
+            }
+            end.open_exchange = last_caller.filter(|_| has_result);
+            ends.push(end);
+            if is_assistant && has(PartKind::Call) {
+                last_caller = Some(turn);
             }
             first_use.push(Use {
                 request: u32::try_from(requests.len()).unwrap_or(u32::MAX),
@@ -53,6 +66,7 @@ impl Timeline {
         Self {
             requests,
             first_use,
+            ends,
         }
     }
 
@@ -71,5 +85,13 @@ impl Timeline {
         let last = (visible as usize).checked_sub(1);
         last.and_then(|last| self.first_use.get(last))
             .map_or(0, |last| last.user_turns)
+    }
+
+    /// What the first `visible` turns begin and end with.
+    pub(crate) fn ends(&self, visible: u32) -> Ends {
+        let last = (visible as usize).checked_sub(1);
+        last.and_then(|last| self.ends.get(last))
+            .copied()
+            .unwrap_or_default()
     }
 }

@@ -1,5 +1,6 @@
 //! What calls and results are about: the kind of tool, and the file. Found once for a body.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::strategy::tool_class::{PATH_KEYS, ToolClass, file_name};
@@ -20,10 +21,14 @@ impl ToolFacts {
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let mut paths: Vec<String> = Vec::new();
+        let mut class_of: HashMap<Cow<'_, str>, ToolClass> = HashMap::new();
         for id in view.part_ids() {
             match view.part(id).kind {
                 PartKind::Call => {
-                    classes[id.index()] = view.name(id).map(|name| ToolClass::of(&name));
+                    classes[id.index()] = view.name(id).map(|name| {
+                        let class = class_of.entry(name);
+                        *class.or_insert_with_key(|name| ToolClass::of(name))
+                    });
                     files[id.index()] = view.first_arg(id, &PATH_KEYS).map(|path| {
                         let next = u32::try_from(paths.len()).unwrap_or(u32::MAX);
                         *numbers.entry(path).or_insert_with_key(|path| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::escapes::visible_runs;
 use super::kind::Layout;
 use super::marks::{Gap, header, mark, routine, widest_mark_chars};
-use super::select::select;
+use super::select::{by_density, select};
 use super::units::{Glue, Unit};
 use super::{Condensed, OutputKind, Piece};
 
@@ -32,12 +32,13 @@ pub(super) fn assemble(
         _ => usize::MAX,
     };
     let room = max_chars.saturating_sub(header_chars + examples_chars);
-    let mut kept = select(units, room, mark_chars, patience);
+    let order = by_density(units);
+    let mut kept = select(units, &order, room, mark_chars, patience);
     // Marks are mostly shorter than the widest: what they leave is used in a second round.
     let marks = Writer::new(text, layout);
     let spare =
         max_chars.saturating_sub(examples_chars + header_chars + marks.chars_of(units, &kept));
-    let fuller = select(units, room + spare, mark_chars, patience);
+    let fuller = select(units, &order, room + spare, mark_chars, patience);
     if header_chars + marks.chars_of(units, &fuller) <= max_chars {
         kept = fuller;
     }

@@ -52,7 +52,7 @@ fn operating_system_len(bytes: &[u8], from: usize) -> usize {
 
 /// Whether escapes may be in `bytes`: a fast look for the bytes they begin with.
 pub(super) fn may_hold_escapes(bytes: &[u8]) -> bool {
-    bytes.contains(&0x1b) || bytes.contains(&b'^')
+    memchr::memchr2(0x1b, b'^', bytes).is_some()
 }
 
 /// Calls `visible` with each run between escape sequences of `bytes[from..to]`.

@@ -2,12 +2,13 @@
 
 use super::units::{UNIT_OVERHEAD, Unit};
 
-/// Chooses units whose characters and gap marks stay within `max_chars`.
+/// Chooses units, in the order of [`by_density`], whose characters and gap marks stay within `max_chars`.
 ///
 /// Stops after `patience` units that do not fit: what is read in one piece is not to be filled up with
 /// crumbs.
 pub(super) fn select(
     units: &[Unit],
+    order: &[usize],
     max_chars: usize,
     mark_chars: usize,
     patience: usize,
@@ -16,7 +17,7 @@ pub(super) fn select(
     let mut kept = vec![false; units.len()];
     // With nothing kept there is one gap.
     let mut used = mark_chars;
-    for index in by_density(units) {
+    for &index in order {
         let unit = &units[index];
         let left = index == 0 || kept[index - 1];
         let right = index + 1 == units.len() || kept[index + 1];
@@ -59,25 +60,63 @@ fn close_small_gaps(units: &[Unit], kept: &mut [bool], mark_chars: usize) {
     }
 }
 
-/// Indices of the units worth anything, best first, ties in text order. A counting sort: linear.
-fn by_density(units: &[Unit]) -> Vec<usize> {
-    const BUCKETS: usize = 1 << 14;
-    let bucket = |unit: &Unit| {
+/// Densities above this are alike.
+const MOST_DENSE: u64 = (1 << 14) - 1;
+
+/// Below this many units sorting by comparison is faster than by counting.
+const FEW: usize = 4096;
+
+/// Indices of the units worth anything, best first, ties in text order. Many are sorted by counting: linear.
+pub(super) fn by_density(units: &[Unit]) -> Vec<usize> {
+    let lightness = |unit: &Unit| {
         let density = u64::from(unit.value) * 64 / (u64::from(unit.chars + UNIT_OVERHEAD));
-        BUCKETS - 1 - usize::try_from(density).unwrap_or(BUCKETS).min(BUCKETS - 1)
+        usize::try_from(MOST_DENSE - density.min(MOST_DENSE)).unwrap_or(0)
     };
-    let mut starts = vec![0_usize; BUCKETS + 1];
-    for unit in units.iter().filter(|unit| unit.value > 0) {
-        starts[bucket(unit) + 1] += 1;
+    let worth_anything = units.iter().enumerate().filter(|(_, unit)| unit.value > 0);
+    if units.len() < FEW {
+        let mut order: Vec<(usize, usize)> = worth_anything
+            .map(|(index, unit)| (lightness(unit), index))
+            .collect();
+        order.sort_unstable();
+        return order.into_iter().map(|(_, index)| index).collect();
     }
-    for at in 0..BUCKETS {
-        starts[at + 1] += starts[at];
+    let mut starts = vec![0_usize; usize::try_from(MOST_DENSE).unwrap_or(0) + 2];
+    for (_, unit) in worth_anything.clone() {
+        starts[lightness(unit) + 1] += 1;
     }
-    let mut order = vec![0; starts[BUCKETS]];
-    for (index, unit) in units.iter().enumerate().filter(|(_, unit)| unit.value > 0) {
-        let place = &mut starts[bucket(unit)];
+    for at in 1..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    let mut order = vec![0; starts.last().copied().unwrap_or(0)];
+    for (index, unit) in worth_anything {
+        let place = &mut starts[lightness(unit)];
         order[*place] = index;
         *place += 1;
     }
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::condense::units::Glue;
+
+    #[test]
+    fn few_and_many_units_come_in_the_same_order() {
+        let unit = |at: u32| Unit {
+            start: at,
+            body: at,
+            end: at + 1,
+            chars: 1 + at % 7,
+            lines: 1,
+            value: at * 7919 % 1013,
+            shape: 0,
+            glue: Glue::None,
+        };
+        let many: Vec<Unit> = (0..5000).map(unit).collect();
+        let few: Vec<usize> = by_density(&many[..FEW - 1]);
+        let is_among_few = |index: &usize| *index < FEW - 1;
+        let of_many: Vec<usize> = by_density(&many).into_iter().filter(is_among_few).collect();
+        assert_eq!(few, of_many);
+    }
 }

@@ -34,23 +34,64 @@ const NUMBER_MARK: u64 = 0x23;
 const PATH_MARK: u64 = 0x2f2f;
 const BLANK_MARK: u64 = 0x20;
 
-/// The vocabulary, hashed once.
-#[derive(Debug)]
-pub(super) struct LineReader {
-    slots: Box<[Option<u8>; SLOTS]>,
-    /// Bytes with which any of the known openings begins.
-    openings: Box<[bool; 256]>,
-}
+/// The vocabulary, hashed when the program is built.
+static WORD_SLOTS: [Option<u8>; SLOTS] = {
+    let mut slots = [None; SLOTS];
+    let mut index = 0;
+    while index < WORDS.len() {
+        let word = WORDS[index].0.as_bytes();
+        let (mut hash, mut at) = (SEED, 0);
+        while at < word.len() {
+            hash = word_step(hash, word[at]);
+            at += 1;
+        }
+        let mut slot = slot_of(hash);
+        while slots[slot].is_some() {
+            slot = (slot + 1) % SLOTS;
+        }
+        assert!(index < 256, "an index fits a byte");
+        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+        {
+            slots[slot] = Some(index as u8);
+        }
+        index += 1;
+    }
+    slots
+};
+
+/// Bytes with which any of the known openings begins.
+static IS_OPENING: [bool; 256] = {
+    const fn mark(mut bytes: [bool; 256], openings: &[&[u8]]) -> [bool; 256] {
+        let mut at = 0;
+        while at < openings.len() {
+            bytes[openings[at][0] as usize] = true;
+            at += 1;
+        }
+        bytes
+    }
+    let mut bytes = [false; 256];
+    let mut at = 0;
+    while at < OPENINGS.len() {
+        bytes[OPENINGS[at].0[0] as usize] = true;
+        at += 1;
+    }
+    let bytes = mark(mark(bytes, COMMANDS), OUTCOMES);
+    mark(mark(bytes, SOURCE_OPENINGS), GOOD_OPENINGS)
+};
+
+/// Reads lines by the vocabulary.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LineReader;
 
 fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
-fn word_step(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte | 0x20)).wrapping_mul(0x0000_0100_0000_01b3)
+const fn word_step(hash: u64, byte: u8) -> u64 {
+    (hash ^ (byte | 0x20) as u64).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
-fn slot_of(hash: u64) -> usize {
+const fn slot_of(hash: u64) -> usize {
     (hash >> 32) as usize % SLOTS
 }
 
@@ -81,27 +122,7 @@ pub(super) fn is_word(byte: u8) -> bool {
 
 impl LineReader {
     pub(super) fn new() -> Self {
-        let mut slots = Box::new([None; SLOTS]);
-        for (index, (word, _, _)) in WORDS.iter().enumerate() {
-            let hash = word.bytes().fold(SEED, word_step);
-            let mut slot = slot_of(hash);
-            while slots[slot].is_some() {
-                slot = (slot + 1) % SLOTS;
-            }
-            slots[slot] = u8::try_from(index).ok();
-        }
-        let mut openings = Box::new([false; 256]);
-        let weighted = OPENINGS.iter().map(|(opening, _)| *opening);
-        let plain = COMMANDS
-            .iter()
-            .chain(OUTCOMES)
-            .chain(SOURCE_OPENINGS)
-            .chain(GOOD_OPENINGS)
-            .copied();
-        for opening in weighted.chain(plain) {
-            openings[usize::from(opening[0])] = true;
-        }
-        Self { slots, openings }
+        Self
     }
 
     /// Reads one line without its line ending, timestamp and escapes.
@@ -194,7 +215,7 @@ impl LineReader {
             weights.line_number = true;
         }
         let mut slot = slot_of(hash);
-        while let Some(index) = self.slots[slot] {
+        while let Some(index) = WORD_SLOTS[slot] {
             let (word, weight, role) = WORDS[usize::from(index)];
             if line[start..end].eq_ignore_ascii_case(word.as_bytes()) {
                 weights.add_role(line, start, end, weight, role);
@@ -207,7 +228,7 @@ impl LineReader {
         let text = line.trim_ascii();
         let known = text
             .first()
-            .is_some_and(|&byte| self.openings[usize::from(byte)]);
+            .is_some_and(|&byte| IS_OPENING[usize::from(byte)]);
         let begins =
             |openings: &[&[u8]]| known && openings.iter().any(|opening| text.starts_with(opening));
         let mut score = weights.top + (weights.sum - weights.top).min(120) / 4;

@@ -2,6 +2,7 @@
 
 use super::escapes::{may_hold_escapes, visible_runs};
 use super::timestamp::Prefix;
+use crate::json::strings::count_chars;
 
 /// A stretch of the text. Units are adjacent and cover the text without gaps.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +110,7 @@ pub(super) fn split_lines(text: &str, splitting: Splitting) -> Vec<Unit> {
 /// The end of the line that begins at `start`: behind `\n`, or behind a `\r` that rewrites the line.
 fn line_end(bytes: &[u8], start: usize) -> usize {
     let rest = &bytes[start..];
-    let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+    let Some(end) = memchr::memchr2(b'\n', b'\r', rest) else {
         return bytes.len();
     };
     let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
@@ -133,12 +134,7 @@ pub(super) fn unit(
         body: offset(body),
         end: offset(end),
         chars: offset(visible_chars(text, body, end, splitting.escapes)),
-        lines: offset(
-            text.as_bytes()[start..end]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count(),
-        ),
+        lines: offset(memchr::memchr_iter(b'\n', &text.as_bytes()[start..end]).count()),
         value: 0,
         shape: 0,
         glue: Glue::None,
@@ -183,11 +179,11 @@ pub(super) fn push_chunks(
 
 fn visible_chars(text: &str, from: usize, to: usize, escapes: bool) -> usize {
     if !escapes || !may_hold_escapes(&text.as_bytes()[from..to]) {
-        return text[from..to].chars().count();
+        return count_chars(&text.as_bytes()[from..to]);
     }
     let mut chars = 0;
     visible_runs(text.as_bytes(), from, to, |from, to| {
-        chars += text[from..to].chars().count();
+        chars += count_chars(&text.as_bytes()[from..to]);
     });
     chars
 }

@@ -9,20 +9,9 @@ use crate::compose::{Draft, Stage};
 use crate::dialect::DialectId;
 use crate::edit::{Action, Edit, SkipReason, StrategyId, Why};
 use crate::scene::{ModelFacts, PartState};
-use crate::view::{PartId, PartKind, Role, TurnId, View};
+use crate::view::{PartId, PartKind, TurnId, View};
 
 const GUARD: StrategyId = StrategyId("signed-thinking");
-
-/// The assistant turn whose results end the visible turns: its exchange is not over.
-pub(crate) fn open_exchange(view: &View<'_>, visible: u32) -> Option<TurnId> {
-    let has = |turn: TurnId, kind| view.parts_of(turn).any(|part| view.part(part).kind == kind);
-    let mut turns = (0..visible).rev().map(TurnId);
-    let last = turns.next()?;
-    if !has(last, PartKind::Result) {
-        return None;
-    }
-    turns.find(|&turn| view.turn(turn).role == Role::Assistant && has(turn, PartKind::Call))
-}
 
 /// Completes the draft's plan, or gives it up.
 pub(crate) fn signed_thinking(
@@ -123,7 +112,7 @@ pub(crate) fn open_exchange_needs_thinking(
     from: PartId,
     draft: &Draft,
 ) -> bool {
-    let open = open_exchange(stage.view, visible);
+    let open = stage.timeline.ends(visible).open_exchange;
     is_bound(stage)
         && invalid_thinking(stage.view, stage.model, visible, from, open, draft).is_err()
 }
@@ -135,7 +124,7 @@ pub(crate) fn remove_bound_thinking(
     from: PartId,
     draft: &mut Draft,
 ) {
-    let open = open_exchange(stage.view, visible);
+    let open = stage.timeline.ends(visible).open_exchange;
     if is_bound(stage)
         && let Ok(invalid) = invalid_thinking(stage.view, stage.model, visible, from, open, draft)
     {

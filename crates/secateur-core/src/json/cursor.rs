@@ -3,7 +3,7 @@
 use super::Span;
 use super::error::{JsonError, JsonProblem};
 use super::strings::{next_special, skip_space};
-use super::text::JsonStr;
+use super::text::{Excess, JsonStr};
 
 /// How much of a body is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,32 +264,34 @@ impl<'a> Cursor<'a> {
         self.at += 1;
         let start = self.at();
         let bytes = self.body.as_bytes();
-        let mut escaped_excess = 0;
+        let mut excess = Excess::default();
         loop {
             self.at = next_special(bytes, self.at);
             match bytes.get(self.at) {
                 Some(b'"') => break,
-                Some(b'\\') => escaped_excess += self.escape()?,
+                Some(b'\\') => self.escape(&mut excess)?,
                 Some(_) => return Err(self.error(JsonProblem::ControlCharacter)),
                 None => return Err(self.error(JsonProblem::UnexpectedEnd)),
             }
         }
         let end = self.at();
         self.at += 1;
-        Ok(JsonStr::new(Span::new(start, end), escaped_excess))
+        Ok(JsonStr::new(Span::new(start, end), excess))
     }
 
-    /// Steps over one escape; returns how many raw characters it has beyond the decoded one.
+    /// Steps over one escape; counts what it has beyond the decoded character.
     ///
     /// A surrogate pair is one escape. A lone surrogate is accepted (JSON's grammar allows it and
     /// the bytes are passed on as they are) and decodes to U+FFFD.
     #[inline(always)]
-    fn escape(&mut self) -> Result<u32, JsonError> {
+    fn escape(&mut self, excess: &mut Excess) -> Result<(), JsonError> {
         let bytes = self.body.as_bytes();
         match bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.at += 2;
-                Ok(1)
+                excess.chars += 1;
+                excess.bytes += 1;
+                Ok(())
             }
             Some(b'u') => {
                 let first = self.hex(self.at + 2)?;
@@ -300,10 +302,18 @@ impl<'a> Cursor<'a> {
                     let second = self.hex(self.at + 2)?;
                     if (0xdc00..0xe000).contains(&second) {
                         self.at += 6;
-                        return Ok(11);
+                        excess.chars += 11;
+                        excess.bytes += 8;
+                        return Ok(());
                     }
                 }
-                Ok(5)
+                excess.chars += 5;
+                excess.bytes += match first {
+                    0..0x80 => 5,
+                    0x80..0x800 => 4,
+                    _ => 3,
+                };
+                Ok(())
             }
             _ => Err(self.error(JsonProblem::BadEscape)),
         }

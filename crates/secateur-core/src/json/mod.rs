@@ -5,6 +5,7 @@
 //! when somebody asks, and an [`OffsetMap`] leads from a place in the decoded text back to the raw
 //! bytes, so that a cut next to `caf\u00e9` leaves the escape as it was.
 
+mod block;
 mod compact;
 mod cursor;
 mod error;
@@ -12,6 +13,7 @@ mod escape;
 mod path;
 pub(crate) mod strings;
 mod text;
+mod unescape;
 
 pub(crate) use compact::compact_chars;
 pub use cursor::{Cursor, Kind, Limits};

@@ -1,34 +1,15 @@
 //! The inner loop of the scanner: to the next byte of a string that needs a look.
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// Marks the bytes of `word` that are `"`, `\` or a control character.
-///
-/// Exact for the lowest marked byte, which is the only one used: a borrow can only mark bytes above
-/// a true one.
-#[inline(always)]
-fn special_bytes(word: u64) -> u64 {
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
-    let is_quote = quote.wrapping_sub(ONES) & !quote;
-    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
-    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
-    (is_quote | is_backslash | is_control) & HIGHS
-}
+use super::block::{BLOCK, Block, first};
 
 /// The offset of the first `"`, `\` or control character at or after `at`, or the end of `bytes`.
 #[inline(always)]
 pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..at + 8) {
-        let Ok(chunk) = <[u8; 8]>::try_from(chunk) else {
-            break;
-        };
-        let marks = special_bytes(u64::from_le_bytes(chunk));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
+    while let Some(block) = Block::at(bytes, at) {
+        if let Some(special) = first(block.specials()) {
+            return at + special;
         }
-        at += 8;
+        at += BLOCK;
     }
     while let Some(&byte) = bytes.get(at) {
         if byte == b'"' || byte == b'\\' || byte < 0x20 {

@@ -4,22 +4,27 @@ use std::borrow::Cow;
 
 use super::Span;
 use super::strings::count_chars;
+use super::unescape::{bytes_of_chars, unescape, walk};
 
 /// A string literal that the scanner found. Knows where it is, owns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonStr {
     /// The raw bytes between the quotes.
     pub span: Span,
-    /// Raw characters minus decoded characters; 0 means the raw bytes are the text.
-    escaped_excess: u32,
+    /// Nothing in excess means that the raw bytes are the text.
+    excess: Excess,
+}
+
+/// What the raw form of a text has beyond the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Excess {
+    pub(super) chars: u32,
+    pub(super) bytes: u32,
 }
 
 impl JsonStr {
-    pub(super) fn new(span: Span, escaped_excess: u32) -> Self {
-        Self {
-            span,
-            escaped_excess,
-        }
+    pub(super) fn new(span: Span, excess: Excess) -> Self {
+        Self { span, excess }
     }
 
     /// The bytes between the quotes, as they are written.
@@ -37,13 +42,52 @@ impl JsonStr {
     /// Whether any escape is in it.
     #[must_use]
     pub fn is_escaped(self) -> bool {
-        self.escaped_excess > 0
+        self.excess.chars > 0
     }
 
     /// How many characters (Unicode scalar values) the decoded text has. Decodes nothing.
     #[must_use]
     pub fn chars(self, body: &str) -> usize {
-        count_chars(self.raw(body).as_bytes()) - self.escaped_excess as usize
+        count_chars(self.raw(body).as_bytes()) - self.excess.chars as usize
+    }
+
+    /// How many bytes the decoded text has. Looks at nothing.
+    #[must_use]
+    pub fn decoded_len(self) -> usize {
+        self.span.len() - self.excess.bytes as usize
+    }
+
+    /// The last `chars` characters of the decoded text, or all if it has fewer. Costs what that much text
+    /// costs, however long the literal is.
+    pub(crate) fn decode_end(self, body: &str, chars: usize) -> Cow<'_, str> {
+        let raw = self.raw(body);
+        if !self.is_escaped() {
+            let from = chars.checked_sub(1).map_or(raw.len(), |before| {
+                raw.char_indices().rev().nth(before).map_or(0, |(at, _)| at)
+            });
+            return Cow::Borrowed(&raw[from..]);
+        }
+        let mut reach = chars.saturating_add(chars / 8).saturating_add(64);
+        loop {
+            let from = clean_start(raw, raw.len().saturating_sub(reach));
+            let mut out = Vec::new();
+            unescape(&raw[from..], &mut out, |_| {});
+            let mut text = String::from_utf8(out).unwrap_or_default();
+            let more = text.chars().count().checked_sub(chars);
+            if let Some(more) = more.or((from == 0).then_some(0)) {
+                let at = text
+                    .char_indices()
+                    .nth(more)
+                    .map_or(text.len(), |(at, _)| at);
+                return Cow::Owned(text.split_off(at));
+            }
+            reach = reach.saturating_mul(2);
+        }
+    }
+
+    /// How many bytes the first `chars` characters of the decoded text have, or all if it has fewer.
+    pub(crate) fn bytes_of_chars(self, body: &str, chars: usize) -> usize {
+        bytes_of_chars(self.raw(body), chars)
     }
 
     /// The decoded text. Borrowed where nothing is escaped.
@@ -53,16 +97,27 @@ impl JsonStr {
         if !self.is_escaped() {
             return Cow::Borrowed(raw);
         }
-        let mut out = String::with_capacity(raw.len());
-        let mut rest = raw;
-        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-            out.push_str(&rest[..at]);
-            let (character, length) = decode_escape(rest.as_bytes(), at);
-            out.push(character);
-            rest = &rest[at + length..];
+        let mut out = Vec::new();
+        unescape(raw, &mut out, |_| {});
+        // What is decoded from UTF-8 is UTF-8.
+        Cow::Owned(String::from_utf8(out).unwrap_or_default())
+    }
+
+    /// The decoded text, put into `buffer` where anything is escaped. Tells where each line ends.
+    pub(crate) fn decode_lines<'t>(
+        self,
+        body: &'t str,
+        buffer: &'t mut Vec<u8>,
+        mut line_ends: impl FnMut(usize),
+    ) -> &'t str {
+        let raw = self.raw(body);
+        if !self.is_escaped() {
+            // A newline would be escaped.
+            return raw;
         }
-        out.push_str(rest);
-        Cow::Owned(out)
+        unescape(raw, buffer, &mut line_ends);
+        // What is decoded from UTF-8 is UTF-8.
+        simdutf8::basic::from_utf8(buffer).unwrap_or_default()
     }
 
     /// The decoded characters, one by one. Allocates nothing.
@@ -113,9 +168,10 @@ impl JsonStr {
     #[must_use]
     pub fn offsets(self, body: &str) -> OffsetMap<'_> {
         OffsetMap {
-            raw: self.raw(body).as_bytes(),
+            raw: self.raw(body),
             base: self.span.start,
             is_escaped: self.is_escaped(),
+            decoded_len: self.decoded_len(),
             raw_at: 0,
             decoded_at: 0,
         }
@@ -173,9 +229,10 @@ impl Iterator for DecodedChars<'_> {
 /// Walks decoded offsets, in ascending order, to body offsets. Linear over all calls together.
 #[derive(Debug)]
 pub struct OffsetMap<'a> {
-    raw: &'a [u8],
+    raw: &'a str,
     base: u32,
     is_escaped: bool,
+    decoded_len: usize,
     raw_at: usize,
     decoded_at: usize,
 }
@@ -192,36 +249,58 @@ impl OffsetMap<'_> {
             self.raw_at = decoded;
             self.decoded_at = decoded;
         }
-        while self.decoded_at < decoded {
-            let ahead = decoded - self.decoded_at;
-            let rest = &self.raw[self.raw_at..];
-            let plain = memchr::memchr(b'\\', &rest[..ahead.min(rest.len())]);
-            let step = plain.unwrap_or(ahead.min(rest.len()));
-            self.raw_at += step;
-            self.decoded_at += step;
-            match plain {
-                Some(at) => {
-                    let (character, length) = decode_escape(rest, at);
-                    self.raw_at += length;
-                    self.decoded_at += character.len_utf8();
-                }
-                None if step == 0 => return None,
-                None => {}
-            }
-        }
-        let on_boundary = match self.raw.get(self.raw_at) {
+        self.skip_ahead(decoded);
+        let raw = self.raw.as_bytes();
+        (self.raw_at, self.decoded_at) = walk(raw, (self.raw_at, self.decoded_at), decoded);
+        let on_boundary = match raw.get(self.raw_at) {
             Some(&byte) => byte & 0xc0 != 0x80,
-            None => self.raw_at == self.raw.len(),
+            None => self.raw_at == raw.len(),
         };
         if self.decoded_at != decoded || !on_boundary {
             return None;
         }
         Some(self.base + u32::try_from(self.raw_at).ok()?)
     }
+
+    /// Goes to a place shortly before an offset that is near the end, if that is far away.
+    fn skip_ahead(&mut self, decoded: usize) {
+        const FAR: usize = 512;
+        let Some(behind) = self.decoded_len.checked_sub(decoded) else {
+            return;
+        };
+        // The text behind the offset has at least as many raw bytes.
+        let near = self
+            .raw
+            .len()
+            .saturating_sub(behind.saturating_mul(2).saturating_add(64));
+        if near < self.raw_at.saturating_add(FAR) {
+            return;
+        }
+        let from = clean_start(self.raw, near);
+        let tail = walk(self.raw.as_bytes(), (from, 0), usize::MAX);
+        let decoded_from = self.decoded_len.saturating_sub(tail.1);
+        if from > self.raw_at && decoded_from <= decoded {
+            (self.raw_at, self.decoded_at) = (from, decoded_from);
+        }
+    }
+}
+
+/// The last place at or before `at` that is not inside a character, an escape, or a pair of escapes.
+fn clean_start(raw: &str, at: usize) -> usize {
+    /// What the second escape of a pair can have before it.
+    const REACH: usize = 11;
+    let mut at = raw.floor_char_boundary(at);
+    loop {
+        let before = &raw.as_bytes()[at.saturating_sub(REACH)..at];
+        match memchr::memchr(b'\\', before) {
+            Some(escape) => at = at.saturating_sub(REACH) + escape,
+            None => return at,
+        }
+    }
 }
 
 /// The character and the raw length of the escape at `raw[at]`, which the scanner found valid.
-fn decode_escape(raw: &[u8], at: usize) -> (char, usize) {
+pub(super) fn decode_escape(raw: &[u8], at: usize) -> (char, usize) {
     let simple = match raw.get(at + 1) {
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',

@@ -1,9 +1,10 @@
 //! Keeping the beginning and the end of a text that is too long.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::edit::{Edit, Piece, StrategyId, Why};
-use crate::scene::Scene;
+use crate::scene::{Scene, TextEnds};
 use crate::view::PartId;
 
 const GAP: &str = "\n...\n";
@@ -41,20 +42,15 @@ impl HeadAndTail {
         if self.head_chars.saturating_add(self.tail_chars) >= chars {
             return None;
         }
-        let text = scene.text(part);
-        if is_trimmed(&text) {
-            return None;
-        }
-        let mut head = byte_of_char(&text, self.head_chars);
-        let mut tail = byte_of_char_from_end(&text, self.tail_chars);
-        let (mut head_chars, mut tail_chars) = (self.head_chars, self.tail_chars);
-        if self.snap_to_lines {
-            let line_end = snap_head(&text, head);
-            head_chars -= text[line_end..head].chars().count();
-            let line_start = snap_tail(&text, tail);
-            tail_chars -= text[tail..line_start].chars().count();
-            (head, tail) = (line_end, line_start);
-        }
+        let Cut {
+            head,
+            head_chars,
+            tail,
+            tail_chars,
+        } = match self.cut_plainly(scene, part) {
+            Some(cut) => cut,
+            None => self.cut(&scene.text(part))?,
+        };
         let note = format!(
             "{NOTE_START}{head_chars} chars and last {tail_chars} chars of {chars}{NOTE_END}"
         );
@@ -62,7 +58,7 @@ impl HeadAndTail {
         let pieces = vec![
             Piece::Keep(0..head),
             Piece::Note(Cow::Borrowed(GAP)),
-            Piece::Keep(tail..text.len()),
+            Piece::Keep(tail),
             Piece::Note(note.into()),
         ];
         Some(Edit {
@@ -71,6 +67,63 @@ impl HeadAndTail {
             why,
             chars_before: chars,
             chars_after,
+        })
+    }
+}
+
+/// What stays: bytes and characters at the beginning and at the end.
+struct Cut {
+    head: usize,
+    head_chars: usize,
+    tail: Range<usize>,
+    tail_chars: usize,
+}
+
+impl HeadAndTail {
+    /// Where a text is cut; `None` if it was trimmed before.
+    fn cut(self, text: &str) -> Option<Cut> {
+        if is_trimmed(text) {
+            return None;
+        }
+        let mut head = byte_of_char(text, self.head_chars);
+        let mut tail = byte_of_char_from_end(text, self.tail_chars);
+        let (mut head_chars, mut tail_chars) = (self.head_chars, self.tail_chars);
+        if self.snap_to_lines {
+            let line_end = snap_head(text, head);
+            head_chars -= text[line_end..head].chars().count();
+            let line_start = snap_tail(text, tail);
+            tail_chars -= text[tail..line_start].chars().count();
+            (head, tail) = (line_end, line_start);
+        }
+        Some(Cut {
+            head,
+            head_chars,
+            tail: tail..text.len(),
+            tail_chars,
+        })
+    }
+
+    /// The same for a text in one literal, which looks at both ends only. `None` if that is not enough.
+    fn cut_plainly(self, scene: &Scene<'_, '_>, part: PartId) -> Option<Cut> {
+        let last_chars = self.tail_chars.max(NOTE_END.len());
+        let TextEnds {
+            start_bytes,
+            end,
+            bytes,
+        } = scene.text_ends(part, self.head_chars, last_chars)?;
+        if self.snap_to_lines || end.ends_with(NOTE_END) {
+            return None;
+        }
+        let tail = if self.tail_chars < NOTE_END.len() {
+            end.len() - byte_of_char_from_end(&end, self.tail_chars)
+        } else {
+            end.len()
+        };
+        Some(Cut {
+            head: start_bytes,
+            head_chars: self.head_chars,
+            tail: bytes - tail..bytes,
+            tail_chars: self.tail_chars,
         })
     }
 }

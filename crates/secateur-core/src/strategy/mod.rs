@@ -10,6 +10,7 @@ mod context_size;
 mod digest;
 mod failed_inputs;
 mod head_and_tail;
+mod line_hash;
 mod long_arrivals;
 mod long_messages;
 mod loose_whitespace;
@@ -56,6 +57,7 @@ pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 
 use crate::arrival::Arrivals;
 use crate::edit::{Plan, StrategyId};
+use crate::outlook::Prospects;
 use crate::scene::Scene;
 use crate::view::TurnId;
 
@@ -81,6 +83,11 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
     /// What it would cut in the turns from `from` on.
     fn plan_from(&self, scene: &Scene<'_, '_>, _from: TurnId) -> Plan {
         self.plan(scene)
+    }
+
+    /// What it could clear in a round, if it clears whole results and does nothing else.
+    fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
+        None
     }
 
     /// Whether it may rewrite text of the last user message (which always stays).

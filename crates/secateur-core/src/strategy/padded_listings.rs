@@ -14,9 +14,6 @@
 //!
 //! Works on arrival, so no cached byte is rewritten. Idempotent.
 
-use std::borrow::Cow;
-use std::ops::Range;
-
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line};
@@ -62,61 +59,73 @@ impl Arrivals for Run<'_> {
         if text.is_replaced() {
             return;
         }
-        let lines = match scene.tool_class(part) {
+        match scene.tool_class(part) {
             Some(ToolClass::Read | ToolClass::Edit) if self.0.unpad => {
-                unpadded(text, self.0.sparse_numbers)
+                if let Some(padding) = padding(text, self.0.sparse_numbers) {
+                    text.cut_starts(&padding, PaddedListings::ID, Why::ListingPadding);
+                }
             }
-            Some(ToolClass::Search) if self.0.group_hits => grouped(text),
-            _ => None,
-        };
-        if let Some(lines) = lines {
-            text.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+            Some(ToolClass::Search) if self.0.group_hits => {
+                if let Some(lines) = grouped(text) {
+                    text.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+                }
+            }
+            _ => {}
         }
     }
 }
 
-/// The parts of a numbered line: where its number starts, where it ends, and the number. Behind it
-/// stands an arrow, or a tab as in `cat -n`.
-fn numbered(line: &str) -> Option<(usize, usize, u64)> {
-    let bytes = line.as_bytes();
-    let start = bytes.iter().take_while(|&&byte| byte == b' ').count();
-    let digits = bytes[start..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let arrow = start + digits;
-    if digits == 0 || digits > 9 || !line[arrow..].starts_with(['→', '\t']) {
-        return None;
-    }
-    Some((start, arrow, line[start..arrow].parse().ok()?))
+/// A line of a listing: where its number starts, where it ends, and the number. Behind it stands an arrow,
+/// or a tab as in `cat -n`.
+struct Numbered {
+    start: usize,
+    end: usize,
+    number: u64,
+    has_arrow: bool,
 }
 
-fn unpadded(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<Line>> {
-    let count = (0..text.lines().len())
-        .filter(|&at| numbered(text.line(at)).is_some())
-        .count();
-    if count < 3 {
-        return None;
+fn numbered(line: &str) -> Option<Numbered> {
+    let bytes = line.as_bytes();
+    let start = bytes.iter().position(|&byte| byte != b' ')?;
+    let (mut end, mut number) = (start, 0);
+    while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
+        number = number * 10 + u64::from(digit - b'0');
+        end += 1;
+        if end - start > 9 {
+            return None;
+        }
     }
-    let mut lines = text.lines().to_vec();
-    let mut before: Option<u64> = None;
-    for (at, line) in lines.iter_mut().enumerate() {
-        let Some((start, arrow, number)) = numbered(text.line(at)) else {
-            before = None;
-            continue;
-        };
-        let follows = before.is_some_and(|before| before + 1 == number);
-        // Without its number a line must still show where its text starts: a tab would not.
-        let has_arrow = text.line(at)[arrow..].starts_with('→');
-        let skip = if sparse && has_arrow && follows && !number.is_multiple_of(10) {
-            arrow
-        } else {
-            start
-        };
-        line.keep.start += skip;
-        before = Some(number);
+    let has_arrow = bytes[end..].starts_with("→".as_bytes());
+    let is_numbered = end > start && (has_arrow || bytes.get(end) == Some(&b'\t'));
+    is_numbered.then_some(Numbered {
+        start,
+        end,
+        number,
+        has_arrow,
+    })
+}
+
+/// How many bytes at the start of each line can go.
+fn padding(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<u32>> {
+    let mut padding = Vec::with_capacity(text.lines().len());
+    let (mut count, mut before) = (0, None);
+    for at in 0..text.lines().len() {
+        let line = numbered(text.line(at));
+        let number = line.as_ref().map(|line| line.number);
+        count += usize::from(number.is_some());
+        let skip = line.map_or(0, |line| {
+            let follows = before.is_some_and(|before: u64| before + 1 == line.number);
+            // Without its number a line must still show where its text starts: a tab would not.
+            if sparse && line.has_arrow && follows && !line.number.is_multiple_of(10) {
+                line.end
+            } else {
+                line.start
+            }
+        });
+        padding.push(u32::try_from(skip).unwrap_or(0));
+        before = number;
     }
-    Some(lines)
+    (count >= 3).then_some(padding)
 }
 
 /// The path of a search hit (`path:12:text`, or `path-12-text` for context): its length, and where
@@ -137,46 +146,37 @@ fn hit(line: &str) -> Option<(usize, usize)> {
     None
 }
 
-fn grouped(text: &ArrivalText<'_>) -> Option<Vec<Line>> {
-    let hits: Vec<Option<(usize, usize)>> = (0..text.lines().len())
-        .map(|at| hit(text.line(at)))
+fn grouped(text: &mut ArrivalText<'_>) -> Option<Vec<Line>> {
+    let hits: Vec<Option<(&str, usize)>> = (0..text.lines().len())
+        .map(|at| {
+            let line = text.line(at);
+            hit(line).map(|(length, rest)| (&line[..length], rest))
+        })
         .collect();
-    let path = |at: usize| {
-        let (length, _) = (*hits.get(at)?)?;
-        text.line(at).get(..length)
-    };
-    let mut lines = Vec::with_capacity(text.lines().len() + 8);
-    let (mut current, mut saved) = (None, false);
-    for (at, line) in text.lines().iter().enumerate() {
-        let mut line = line.clone();
-        match (path(at), hits[at]) {
-            (Some(here), Some((length, rest)))
-                if current == Some(here) || path(at + 1) == Some(here) =>
-            {
+    let path = |at: usize| Some((*hits.get(at)?)?.0);
+    // Without two hits in one file in a row there is nothing to save.
+    if !(1..hits.len()).any(|at| path(at).is_some() && path(at - 1) == path(at)) {
+        return None;
+    }
+    let mut lines = Vec::with_capacity(hits.len() + 8);
+    let mut current = None;
+    for (at, &hit) in hits.iter().enumerate() {
+        let mut line = text.lines()[at];
+        match hit {
+            Some((here, rest)) if current == Some(here) || path(at + 1) == Some(here) => {
+                let start = line.keep().start;
                 if current != Some(here) {
-                    lines.push(own_line(
-                        line.before.take(),
-                        line.keep.start..line.keep.start + length,
-                    ));
+                    let shown = text.split_off(&mut line, start..start + here.len());
+                    lines.push(shown);
                     current = Some(here);
-                } else {
-                    saved = true;
                 }
-                line.keep.start += rest;
+                line = line.from(start + rest);
             }
             _ => current = None,
         }
         lines.push(line);
     }
-    saved.then_some(lines)
-}
-
-fn own_line(before: Option<Cow<'static, str>>, keep: Range<usize>) -> Line {
-    Line {
-        before,
-        keep,
-        after: Some("\n".into()),
-    }
+    Some(lines)
 }
 
 #[cfg(test)]
@@ -184,9 +184,12 @@ mod tests {
     use super::*;
     use crate::edit::Piece;
 
-    fn render(text: &str, lines: Option<Vec<Line>>) -> Option<String> {
-        let mut arriving = ArrivalText::new(text, text.chars().count());
-        arriving.set_lines(lines?, PaddedListings::ID, Why::ListingPadding);
+    fn arriving(text: &str) -> ArrivalText<'_> {
+        let ends = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        ArrivalText::new(text, &ends.collect::<Vec<_>>(), text.chars().count())
+    }
+
+    fn render(text: &str, arriving: ArrivalText<'_>) -> Option<String> {
         let (pieces, ..) = arriving.finish()?;
         let spell = |piece: &Piece| match piece {
             Piece::Keep(range) => text[range.clone()].to_owned(),
@@ -196,14 +199,17 @@ mod tests {
     }
 
     fn listing(text: &str, sparse: bool) -> Option<String> {
-        render(
-            text,
-            unpadded(&ArrivalText::new(text, text.chars().count()), sparse),
-        )
+        let mut arriving = arriving(text);
+        let padding = padding(&arriving, sparse)?;
+        arriving.cut_starts(&padding, PaddedListings::ID, Why::ListingPadding);
+        render(text, arriving)
     }
 
     fn search(text: &str) -> Option<String> {
-        render(text, grouped(&ArrivalText::new(text, text.chars().count())))
+        let mut arriving = arriving(text);
+        let lines = grouped(&mut arriving)?;
+        arriving.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+        render(text, arriving)
     }
 
     #[test]

@@ -15,13 +15,16 @@
 //!
 //! Works on arrival, so no cached byte is rewritten.
 
-use std::collections::HashMap;
+mod line_key;
+mod shown;
 
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::edit::{Plan, StrategyId, Why};
 use crate::scene::Scene;
 use crate::view::PartId;
+use line_key::LineKey;
+use shown::Shown;
 
 options! {
     /// Options of `repeated-lines`.
@@ -51,6 +54,7 @@ impl Strategy for RepeatedLines {
         Some(Box::new(Run {
             options: self,
             shown: Shown::default(),
+            keys: Vec::new(),
         }))
     }
 }
@@ -58,6 +62,8 @@ impl Strategy for RepeatedLines {
 struct Run<'o> {
     options: &'o RepeatedLines,
     shown: Shown,
+    /// Scratch: the lines of the text that is looked at.
+    keys: Vec<LineKey>,
 }
 
 /// Arguments that put text into a file.
@@ -67,13 +73,16 @@ impl Arrivals for Run<'_> {
     fn call(&mut self, scene: &Scene<'_, '_>, part: PartId) {
         for text in scene.string_args(part, &TEXT_KEYS) {
             // Only lines that stand in JSON as they are can be found again by their reader.
-            let spelled = |line: &str| !line.trim().contains(['"', '\\', '\t']);
-            let hashes = text
-                .lines()
-                .map(|line| if spelled(line) { hash(line) } else { 0 })
-                .collect();
-            let is_anchor: Vec<bool> = text.lines().map(anchors).collect();
-            self.shown.add(part, hashes, |at| is_anchor[at]);
+            let is_spelled = |line: &str| {
+                let line = line.trim().as_bytes();
+                memchr::memchr3(b'"', b'\\', b'\t', line).is_none()
+            };
+            self.keys.clear();
+            self.keys.extend(text.lines().map(|line| {
+                let key = LineKey::of(line);
+                if is_spelled(line) { key } else { LineKey::GONE }
+            }));
+            self.shown.add(part, &self.keys);
         }
     }
 
@@ -81,205 +90,27 @@ impl Arrivals for Run<'_> {
         if text.is_replaced() || scene.tool_class(part).is_none() {
             return;
         }
+        self.keys.clear();
         let count = text.lines().len();
-        let mut hashes: Vec<u64> = (0..count).map(|at| hash(text.line(at))).collect();
-        let is_anchor: Vec<bool> = (0..count).map(|at| anchors(text.line(at))).collect();
-        let sizes = |at: usize| text.line(at).len() + 1;
-        let repeats = self.shown.repeats(&hashes, &is_anchor, self.options, sizes);
+        self.keys
+            .extend((0..count).map(|at| LineKey::of(text.line(at))));
+        let size = |at: usize| text.line(at).len() + 1;
+        let repeats = self.shown.repeats(&self.keys, self.options, size);
         if !repeats.is_empty() {
-            let mut lines = Vec::with_capacity(count);
-            let mut next = 0;
-            for repeat in &repeats {
-                lines.extend_from_slice(&text.lines()[next..repeat.first]);
-                let end = repeat.first + repeat.lines;
-                let mut note = text.lines()[repeat.first].clone();
-                note.keep.end = note.keep.start;
-                note.before =
-                    Some(format!("[{} lines, unchanged, as shown above]\n", repeat.lines).into());
-                note.after = None;
-                lines.push(note);
-                hashes[repeat.first..end].fill(0);
-                next = end;
-            }
-            lines.extend_from_slice(&text.lines()[next..]);
-            text.set_lines(lines, RepeatedLines::ID, Why::LinesStandAbove);
+            let runs = repeats.iter().map(|repeat| {
+                let note = format!("[{} lines, unchanged, as shown above]\n", repeat.lines);
+                (repeat.first..repeat.first + repeat.lines, note.into())
+            });
+            text.replace_runs(runs, RepeatedLines::ID, Why::LinesStandAbove);
             for repeat in &repeats {
                 text.cite(repeat.source);
+                self.keys[repeat.first..repeat.first + repeat.lines].fill(LineKey::GONE);
             }
         }
-        self.shown.add(part, hashes, |at| is_anchor[at]);
+        self.shown.add(part, &self.keys);
     }
 
     fn forget(&mut self, part: PartId) {
         self.shown.forget(part);
-    }
-}
-
-/// A run of lines found earlier.
-struct Repeat {
-    first: usize,
-    lines: usize,
-    source: PartId,
-}
-
-/// Where a line stands: text number and line number.
-type Spot = (u32, u32);
-
-/// Places remembered for one line: the newest.
-const SPOTS_PER_LINE: usize = 6;
-
-/// All lines that are whole in the context, as hashes; 0 is a line that is not there.
-#[derive(Default)]
-struct Shown {
-    texts: Vec<(PartId, Vec<u64>)>,
-    gone: Vec<bool>,
-    spots: HashMap<u64, Vec<Spot>, Passed>,
-    texts_of: HashMap<PartId, Vec<usize>>,
-}
-
-impl Shown {
-    /// The runs that live texts hold; at each line the longest of the candidates, greedy from the top.
-    fn repeats(
-        &self,
-        hashes: &[u64],
-        is_anchor: &[bool],
-        options: &RepeatedLines,
-        size: impl Fn(usize) -> usize,
-    ) -> Vec<Repeat> {
-        let mut found = Vec::new();
-        let mut at = 0;
-        while at < hashes.len() {
-            let best = is_anchor[at].then(|| self.longest(&hashes[at..])).flatten();
-            match best {
-                Some((lines, source))
-                    if lines >= options.min_lines
-                        && (at..at + lines).map(&size).sum::<usize>() >= options.min_chars =>
-                {
-                    found.push(Repeat {
-                        first: at,
-                        lines,
-                        source,
-                    });
-                    at += lines;
-                }
-                _ => at += 1,
-            }
-        }
-        found
-    }
-
-    /// The longest run at the start of `hashes` that stands in a live text, newest first.
-    fn longest(&self, hashes: &[u64]) -> Option<(usize, PartId)> {
-        let spots = self.spots.get(hashes.first()?)?;
-        let mut best: Option<(usize, PartId)> = None;
-        for &(text, line) in spots
-            .iter()
-            .rev()
-            .filter(|(text, _)| !self.gone[*text as usize])
-        {
-            let (part, there) = &self.texts[text as usize];
-            let same = hashes
-                .iter()
-                .zip(&there[line as usize..])
-                .take_while(|(a, b)| a == b)
-                .count();
-            if best.is_none_or(|(lines, _)| same > lines) {
-                best = Some((same, *part));
-            }
-        }
-        best
-    }
-
-    fn add(&mut self, part: PartId, hashes: Vec<u64>, is_anchor: impl Fn(usize) -> bool) {
-        let number = self.texts.len();
-        for (at, &hash) in hashes.iter().enumerate() {
-            if hash != 0 && is_anchor(at) {
-                let spots = self.spots.entry(hash).or_default();
-                if spots.len() == SPOTS_PER_LINE {
-                    spots.remove(0);
-                }
-                spots.push((index(number), index(at)));
-            }
-        }
-        self.texts.push((part, hashes));
-        self.gone.push(false);
-        self.texts_of.entry(part).or_default().push(number);
-    }
-
-    fn forget(&mut self, part: PartId) {
-        for &number in self.texts_of.get(&part).into_iter().flatten() {
-            self.gone[number] = true;
-        }
-    }
-}
-
-fn index(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
-}
-
-/// The line without the number of a listing or of a search hit, and without trailing white space.
-fn content(line: &str) -> &str {
-    let trimmed = line.trim_start_matches(' ');
-    let rest = trimmed.trim_start_matches(|character: char| character.is_ascii_digit());
-    let is_numbered = rest.len() < trimmed.len();
-    let code = match rest.chars().next() {
-        Some('→') => Some(&rest['→'.len_utf8()..]),
-        Some('\t' | ':' | '-') if is_numbered => Some(&rest[1..]),
-        _ => None,
-    };
-    code.unwrap_or(line).trim_end()
-}
-
-/// Long enough to say something: short lines (`}`) are no place to start a run.
-fn anchors(line: &str) -> bool {
-    content(line).trim_start().len() >= 8
-}
-
-/// A hash of a line's content that is the same on every machine; never 0.
-fn hash(line: &str) -> u64 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let bytes = content(line).as_bytes();
-    let mix = |state: u64, word: u64| (state ^ word).wrapping_mul(MULTIPLIER).rotate_left(29);
-    let mut state = bytes.len() as u64;
-    let mut words = bytes.chunks_exact(8);
-    for word in &mut words {
-        state = mix(
-            state,
-            <[u8; 8]>::try_from(word).map_or(0, u64::from_le_bytes),
-        );
-    }
-    let mut last = [0; 8];
-    last[..words.remainder().len()].copy_from_slice(words.remainder());
-    let state = mix(state, u64::from_le_bytes(last));
-    (state ^ (state >> 32)).wrapping_mul(MULTIPLIER) | 1
-}
-
-/// The keys are hashes already.
-#[derive(Clone, Copy, Default)]
-struct Passed;
-
-impl std::hash::BuildHasher for Passed {
-    type Hasher = PassedHasher;
-
-    fn build_hasher(&self) -> PassedHasher {
-        PassedHasher(0)
-    }
-}
-
-struct PassedHasher(u64);
-
-impl std::hash::Hasher for PassedHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
     }
 }

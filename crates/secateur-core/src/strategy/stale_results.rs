@@ -24,6 +24,7 @@ use super::cleared::Words;
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::edit::{Plan, StrategyId, Why};
+use crate::outlook::Prospects;
 use crate::placeholder::Style;
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
@@ -129,6 +130,73 @@ impl Strategy for StaleResults {
             }
         }
         plan
+    }
+
+    fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
+        Some(Box::new(Ageing {
+            options: self,
+            files: Vec::new(),
+        }))
+    }
+}
+
+/// The files as they are at a request, without what the user says about them.
+struct Ageing<'o> {
+    options: &'o StaleResults,
+    files: Vec<File>,
+}
+
+impl Ageing<'_> {
+    fn touch(&mut self, scene: &Scene<'_, '_>, part: PartId) {
+        let facts = scene.tool_facts();
+        self.files.resize(facts.files(), File::default());
+        if let Some(file) = facts.file(part).and_then(|file| self.files.get_mut(file)) {
+            file.touched = file.touched.max(scene.last_use(part).request);
+            let is_call = scene.kind(part) == PartKind::Call;
+            file.is_edited |= is_call && facts.class(part) == Some(ToolClass::Edit);
+        }
+    }
+
+    /// The least age at which a read of a file goes that was (or was not) edited; 0 is never.
+    fn read_limit(&self, is_edited: bool) -> usize {
+        let options = self.options;
+        let limits = if is_edited {
+            [options.edited_files; 3]
+        } else {
+            [options.past_files, options.named_files, options.other_files]
+        };
+        let limits = limits.into_iter().filter(|&limit| limit > 0);
+        limits.min().unwrap_or(0)
+    }
+}
+
+impl Prospects for Ageing<'_> {
+    fn arrive(&mut self, scene: &Scene<'_, '_>, part: PartId) -> bool {
+        self.touch(scene, part);
+        if scene.kind(part) != PartKind::Result || scene.chars(part) < self.options.min_chars {
+            return false;
+        }
+        match scene.tool_class(part) {
+            Some(ToolClass::Read) => true,
+            Some(class) => [true, false].map(|past| self.options.limit(class, past)) != [0, 0],
+            None => false,
+        }
+    }
+
+    fn use_again(&mut self, scene: &Scene<'_, '_>, part: PartId) {
+        self.touch(scene, part);
+    }
+
+    fn may_clear(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
+        let file = scene.tool_facts().file(part);
+        match file.and_then(|file| self.files.get(file)) {
+            Some(file) if scene.tool_class(part) == Some(ToolClass::Read) => {
+                let age = scene.request().saturating_sub(file.touched) as usize;
+                let limit = self.read_limit(file.is_edited);
+                limit > 0 && age >= limit
+            }
+            _ => self.options.is_stale(scene, part, &[]),
+        }
     }
 }
 

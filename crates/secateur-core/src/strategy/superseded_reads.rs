@@ -152,7 +152,7 @@ impl SupersededReads {
         if at < lines.text().len() {
             pieces.push(Piece::Keep(at..lines.text().len()));
         }
-        let edit = scene.rewrite(read, pieces, Self::ID, Why::ReadAgain);
+        let edit = scene.rewrite_of(read, lines.text(), pieces, Self::ID, Why::ReadAgain);
         Some((edit, stand_ins))
     }
 }

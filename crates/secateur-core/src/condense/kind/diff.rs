@@ -20,7 +20,7 @@ const GENERATED: &[&str] = &[
     "go.sum",
 ];
 
-pub(super) fn is_diff(sample: &Sample) -> bool {
+pub(super) fn is_diff(sample: &Sample<'_>) -> bool {
     let hunks = sample.any(|line| line.starts_with("@@ -"));
     let files = sample.any(|line| line.starts_with("diff --git ") || line.starts_with("--- "));
     // A log may quote a diff: most lines must belong to one.

@@ -7,7 +7,7 @@ use super::sample::Sample;
 use crate::condense::OutputKind;
 use crate::condense::units::{Splitting, split_lines};
 
-pub(super) fn is_listing(sample: &Sample) -> bool {
+pub(super) fn is_listing(sample: &Sample<'_>) -> bool {
     sample.percent(8, |line| {
         is_long_entry(line)
             || is_tree_entry(line)

@@ -11,7 +11,7 @@ use crate::condense::traits::{LineReader, Traits};
 use crate::condense::units::{Splitting, Unit, split_lines};
 
 /// Timestamps, escapes or step markers, a report of how a run ended, or lines of a few shapes.
-pub(super) fn is_log(sample: &Sample, splitting: Splitting) -> bool {
+pub(super) fn is_log(sample: &Sample<'_>, splitting: Splitting) -> bool {
     if splitting.prefix != Prefix::None
         || splitting.escapes
         || sample.any(|line| line.starts_with("##["))

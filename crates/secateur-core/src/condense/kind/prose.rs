@@ -37,7 +37,7 @@ const DEFINITIONS: &[&str] = &[
 ];
 
 /// `    12→code`, `12\tcode`, `12:code`, `12-code`: most lines begin with their number.
-pub(super) fn is_numbered(sample: &Sample) -> bool {
+pub(super) fn is_numbered(sample: &Sample<'_>) -> bool {
     sample.percent(8, |line| number_and_rest(line).is_some()) >= 85
 }
 

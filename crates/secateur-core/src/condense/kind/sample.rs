@@ -1,6 +1,8 @@
 //! A bounded sample of a text's lines, for the detectors.
 
-use crate::condense::escapes::visible_runs;
+use std::borrow::Cow;
+
+use crate::condense::escapes::{may_hold_escapes, visible_runs};
 use crate::condense::units::Splitting;
 
 /// Lines taken from each of the three places.
@@ -10,12 +12,12 @@ const LINE_BYTES: usize = 400;
 
 /// Lines from the start, the middle and the end, without timestamps, escapes and blank lines.
 #[derive(Debug)]
-pub(super) struct Sample {
-    pub lines: Vec<String>,
+pub(super) struct Sample<'t> {
+    pub lines: Vec<Cow<'t, str>>,
 }
 
-impl Sample {
-    pub(super) fn of(text: &str, splitting: Splitting) -> Self {
+impl<'t> Sample<'t> {
+    pub(super) fn of(text: &'t str, splitting: Splitting) -> Self {
         let mut lines = Vec::with_capacity(3 * LINES);
         let reach = LINES * LINE_BYTES;
         if text.len() <= 3 * reach {
@@ -51,7 +53,7 @@ impl Sample {
     }
 }
 
-fn take(text: &str, splitting: Splitting, most: usize, lines: &mut Vec<String>) {
+fn take<'t>(text: &'t str, splitting: Splitting, most: usize, lines: &mut Vec<Cow<'t, str>>) {
     for line in text
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -59,10 +61,15 @@ fn take(text: &str, splitting: Splitting, most: usize, lines: &mut Vec<String>) 
     {
         let stamp = splitting.prefix.len(line.as_bytes());
         let end = line.floor_char_boundary(line.len().min(stamp + LINE_BYTES));
+        // Most lines are taken as they are.
+        if !may_hold_escapes(&line.as_bytes()[stamp..end]) {
+            lines.push(Cow::Borrowed(&line[stamp..end]));
+            continue;
+        }
         let mut plain = String::new();
         visible_runs(line.as_bytes(), stamp, end, |from, to| {
             plain.push_str(&line[from..to]);
         });
-        lines.push(plain);
+        lines.push(Cow::Owned(plain));
     }
 }

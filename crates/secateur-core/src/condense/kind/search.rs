@@ -7,7 +7,7 @@ use super::sample::Sample;
 use crate::condense::OutputKind;
 use crate::condense::units::{Splitting, split_lines};
 
-pub(super) fn is_search_result(sample: &Sample) -> bool {
+pub(super) fn is_search_result(sample: &Sample<'_>) -> bool {
     sample.percent(4, |line| line == "--" || path_of(line).is_some()) >= 85
         // Compilers also begin lines with a place; they say what is wrong there.
         && sample.percent(4, |line| line.contains(": error") || line.contains(": warning")) < 10

@@ -9,19 +9,19 @@ use crate::condense::shapes::ByShape;
 use crate::condense::timestamp::Prefix;
 use crate::condense::units::{Splitting, split_lines};
 
-pub(super) fn is_table(sample: &Sample) -> bool {
+pub(super) fn is_table(sample: &Sample<'_>) -> bool {
     is_json_lines(sample)
         || [',', '\t', '|', ';']
             .into_iter()
             .any(|separator| is_separated_by(sample, separator))
 }
 
-fn is_json_lines(sample: &Sample) -> bool {
+fn is_json_lines(sample: &Sample<'_>) -> bool {
     sample.percent(3, |line| line.starts_with("{\"") || line.starts_with("[\"")) >= 90
 }
 
 /// Most lines have the same number of separators, at least two.
-fn is_separated_by(sample: &Sample, separator: char) -> bool {
+fn is_separated_by(sample: &Sample<'_>, separator: char) -> bool {
     let Some(first) = sample.lines.first() else {
         return false;
     };

@@ -1,9 +1,12 @@
 //! The lines of a file read, with the numbers that a listing gives them.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
+
+use crate::strategy::line_hash::line_hash;
 
 /// A line with fewer characters says too little to be recognised by.
 const MIN_DISTINCTIVE_BYTES: usize = 8;
@@ -48,9 +51,11 @@ pub(super) struct Lines<'a> {
     text: Cow<'a, str>,
     lines: Vec<Line>,
     pub(super) is_listing: bool,
-    /// Distinctive lines by hash; `None` where two share one.
-    index: HashMap<u64, Option<usize>, BuildHasherDefault<AsIs>>,
+    index: OnceCell<Index>,
 }
+
+/// Distinctive lines by hash; `None` where two share one.
+type Index = HashMap<u64, Option<usize>, BuildHasherDefault<AsIs>>;
 
 impl<'a> Lines<'a> {
     pub(super) fn of(text: Cow<'a, str>) -> Self {
@@ -62,7 +67,7 @@ impl<'a> Lines<'a> {
             .next()
             .is_some_and(|first| number(first).is_some());
         for raw in text.split_inclusive('\n') {
-            let line = raw.trim_end();
+            let line = trim_end(raw);
             let numbered = number(line).filter(|_| is_listing);
             let code_from = numbered.map_or(0, |(_, len)| len);
             let number = numbered.map(|(number, _)| number);
@@ -80,26 +85,32 @@ impl<'a> Lines<'a> {
                 code: at + code_from..at + line.len(),
                 number,
                 segment,
-                hash: is_distinctive
-                    .then(|| BuildHasherDefault::<DefaultHasher>::new().hash_one(code)),
+                hash: is_distinctive.then(|| line_hash(code.as_bytes())),
             });
             at += raw.len();
-        }
-        let mut index: HashMap<u64, Option<usize>, BuildHasherDefault<AsIs>> = HashMap::default();
-        for (at, line) in lines.iter().enumerate() {
-            if let Some(hash) = line.hash {
-                let only = index.entry(hash).or_insert(Some(at));
-                if *only != Some(at) {
-                    *only = None;
-                }
-            }
         }
         Self {
             text,
             lines,
             is_listing,
-            index,
+            index: OnceCell::new(),
         }
+    }
+
+    /// Made for texts that are compared with another.
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let mut index = Index::with_capacity_and_hasher(self.lines.len(), Default::default());
+            for (at, line) in self.lines.iter().enumerate() {
+                if let Some(hash) = line.hash {
+                    let only = index.entry(hash).or_insert(Some(at));
+                    if *only != Some(at) {
+                        *only = None;
+                    }
+                }
+            }
+            index
+        })
     }
 
     pub(super) fn text(&self) -> &str {
@@ -127,8 +138,8 @@ impl<'a> Lines<'a> {
     /// there too.
     pub(super) fn twin(&self, other: &Self, there: usize) -> Option<usize> {
         let hash = other.lines[there].hash?;
-        other.index.get(&hash).copied().flatten()?;
-        let here = self.index.get(&hash).copied().flatten()?;
+        other.index().get(&hash).copied().flatten()?;
+        let here = self.index().get(&hash).copied().flatten()?;
         (self.code(here) == other.code(there)).then_some(here)
     }
 
@@ -173,18 +184,34 @@ impl<'a> Lines<'a> {
 /// The number at the start of a listing's line, and how many bytes it and its separator take:
 /// `12→`, `12<tab>`, `12|`, `12:`.
 fn number(line: &str) -> Option<(u32, usize)> {
-    let digits = line.trim_start_matches([' ', '\t']);
-    let indent = line.len() - digits.len();
-    let len = digits.bytes().take_while(u8::is_ascii_digit).count();
-    let number = digits.get(..len)?.parse().ok()?;
-    let rest = digits.get(len..)?;
-    let separator = ["→", "\t", "|", ":"]
-        .into_iter()
-        .find(|separator| rest.starts_with(separator));
-    // White space at the end is cut off before, so an empty line of `cat -n` is a bare number.
-    match separator {
-        Some(separator) => Some((number, indent + len + separator.len())),
-        None => rest.is_empty().then_some((number, indent + len)),
+    let bytes = line.as_bytes();
+    let is_indent = |byte: &&u8| matches!(byte, b' ' | b'\t');
+    let start = bytes.iter().take_while(is_indent).count();
+    let mut end = start;
+    let mut number: u32 = 0;
+    while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
+        number = number
+            .checked_mul(10)?
+            .checked_add(u32::from(digit - b'0'))?;
+        end += 1;
+    }
+    if end == start {
+        return None;
+    }
+    match bytes.get(end) {
+        Some(b'\t' | b'|' | b':') => Some((number, end + 1)),
+        Some(_) if bytes[end..].starts_with("→".as_bytes()) => Some((number, end + "→".len())),
+        Some(_) => None,
+        // White space at the end is cut off before, so an empty line of `cat -n` is a bare number.
+        None => Some((number, end)),
+    }
+}
+
+fn trim_end(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    match line.as_bytes().last() {
+        Some(last) if last.is_ascii_graphic() => line,
+        _ => line.trim_end(),
     }
 }
 
