@@ -17,6 +17,7 @@ pub mod mechanic;
 pub mod models;
 pub mod placeholder;
 pub mod policy;
+pub mod receipt;
 pub mod report;
 pub mod rounds;
 pub mod scene;

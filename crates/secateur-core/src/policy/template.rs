@@ -7,7 +7,9 @@ use crate::strategy::{self, OptionFact};
 const CADENCE: &str =
     "When new decisions are taken: `every-request`, or in `rounds`, when they pay.";
 const CONTEXT_TOKENS: &str = "The window of models that are not known, in tokens; 0 is 200,000. \
-    A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model.";
+    A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model; there also prices \
+    (`input_usd`, `cache_write_usd`, `cache_read_usd`, `output_usd`, per million tokens) and cache rules \
+    (`min_cache_tokens`, `cache_ttl_seconds`).";
 const M7_ABOUT: &str = "Context pruning: a list of strategies.";
 const ROUNDS_ABOUT: &str = "When a round is taken, with `cadence = \"rounds\"`.";
 
