@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use secateur_core::dialect::DialectId;
 pub use secateur_core::mechanic::Mechanic;
 use secateur_core::models;
+use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
 use secateur_core::report::Report;
 
 use crate::config::Provider;
@@ -83,8 +84,10 @@ impl Ended {
 /// What a request cost, in US dollars at list prices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Receipt {
-    /// Before it was sent: its input at the full price, 2.6 characters to a token.
-    pub predicted_input_usd: Option<f64>,
+    /// Before it was sent: tokens and costs of its input with the cut and without. `None` where the body
+    /// was not looked at, or the original went out after all. Tokens are an estimate by characters: exact
+    /// counts would cost the request time.
+    pub predicted: Option<Predicted>,
     /// By the provider's own counts.
     pub actual_usd: Option<f64>,
     /// The input tokens that were not sent, at this request's own ratio of tokens to characters.
@@ -157,9 +160,6 @@ pub struct AuditEvent {
     pub trace: Option<(String, String)>,
 }
 
-/// Characters to a token where nothing better is known.
-const CHARS_PER_TOKEN: f64 = 2.6;
-
 impl AuditEvent {
     /// An event for a request that just came in.
     #[must_use]
@@ -226,12 +226,20 @@ impl AuditEvent {
             self.model = usage.and_then(|usage| usage.model.clone());
         }
         let billed = self.routed_to.as_deref().or(self.model.as_deref());
-        let prices = billed.and_then(models::find);
+        let report = self.report.as_deref();
+        let went_out = self.failed_open.is_none() && !self.retried_original;
+        self.receipt.predicted = report
+            .filter(|report| went_out && report.before.chars > 0)
+            .map(|report| {
+                let counts = Counts::by_ratio(report, models::chars_per_token(billed));
+                Predicted::of(report, &counts, Cache::of(report))
+            });
+        // The workload's policy may have prices of its own for the model that was asked for.
+        let prices = report
+            .filter(|_| self.routed_to.is_none())
+            .and_then(|report| report.terms.prices)
+            .or_else(|| models::prices(billed));
         let per_token = |usd_per_million: f64| usd_per_million / 1e6;
-        if let (Some(prices), Some(chars)) = (prices, self.chars_after) {
-            let tokens = chars as f64 / CHARS_PER_TOKEN;
-            self.receipt.predicted_input_usd = Some(tokens * per_token(prices.input_usd));
-        }
         let Some(usage) = usage else {
             return;
         };
@@ -249,8 +257,8 @@ impl AuditEvent {
             let written = usage.cache_write_tokens.unwrap_or(0);
             let plain = input.saturating_sub(read + written);
             let usd = plain as f64 * per_token(prices.input_usd)
-                + read as f64 * per_token(prices.cache_read_usd.unwrap_or(prices.input_usd))
-                + written as f64 * per_token(prices.cache_write_usd.unwrap_or(prices.input_usd))
+                + read as f64 * per_token(prices.cache_read_usd)
+                + written as f64 * per_token(prices.cache_write_usd)
                 + usage.output_tokens.unwrap_or(0) as f64 * per_token(prices.output_usd);
             self.receipt.actual_usd = Some(usd);
         }
@@ -292,5 +300,54 @@ mod tests {
         let usd = event.receipt.actual_usd.unwrap();
         assert!((usd - (0.1 + 0.05 + 0.5 + 0.05)).abs() < 1e-9, "{usd}");
         assert_eq!(event.receipt.tokens_saved, Some(1_000_000));
+    }
+
+    /// A long chat, pruned by a preset that drops its middle.
+    fn pruned(settings: &[String]) -> Report {
+        use secateur_core::{Request, policy::Policy, prune};
+        let turn = |n: usize| {
+            let role = if n.is_multiple_of(2) {
+                "user"
+            } else {
+                "assistant"
+            };
+            serde_json::json!({ "role": role, "content": format!("turn {n} ").repeat(400) })
+        };
+        let messages: Vec<_> = (0..41).map(turn).collect();
+        let body = serde_json::json!({ "model": "claude-haiku-4-5", "messages": messages });
+        let policy = Policy::resolve(Some("tessera"), None, settings).unwrap();
+        prune(body.to_string().as_bytes(), &Request::default(), &policy).report
+    }
+
+    #[test]
+    fn a_receipt_predicts_the_cost_with_the_cut_and_without() {
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
+        event.report = Some(Arc::new(pruned(&[])));
+        event.settle();
+        let predicted = event.receipt.predicted.unwrap();
+        assert!(
+            predicted.predicted_input_tokens_after < predicted.predicted_input_tokens_before / 2
+        );
+        assert!(predicted.predicted_usd_with.unwrap() > 0.0);
+        assert!(predicted.break_even_turns.unwrap() > 0.0);
+        assert!(predicted.first_edit_at.is_some());
+        event.retried_original = true;
+        event.settle();
+        assert_eq!(event.receipt.predicted, None, "the original went out");
+    }
+
+    #[test]
+    fn the_policys_prices_count_on_both_sides_of_a_receipt() {
+        let settings = ["models.claude-haiku-4-5.input_usd=10".to_owned()];
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
+        event.report = Some(Arc::new(pruned(&settings)));
+        event.usage = Some(Usage {
+            input_tokens: Some(1_000_000),
+            ..Usage::default()
+        });
+        event.settle();
+        assert!((event.receipt.actual_usd.unwrap() - 10.0).abs() < 1e-9);
+        let predicted = event.receipt.predicted.unwrap();
+        assert_eq!(predicted.prices, secateur_core::models::PriceSource::Policy);
     }
 }

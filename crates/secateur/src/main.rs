@@ -11,9 +11,9 @@ mod policies;
 mod proxy;
 mod prune;
 mod rank;
+mod receipt;
 mod replay;
 mod table;
-mod tokens;
 
 use std::process::ExitCode;
 
