@@ -11,12 +11,13 @@ use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models;
 use crate::policy::{Cadence, Policy};
 use crate::recall::{self, Recall};
-use crate::report::{Compress, EngineError, Report, Size, Verdict};
+use crate::report::{Cached, Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
 use crate::summary::{Summaries, WantedSummary};
 use crate::thinking_escape::{self, Escape, ThinkingBinding};
+use crate::timeline::newest_turn;
 use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
 
@@ -179,6 +180,8 @@ pub fn apply<'a>(
     report.ignored_keys = policy.ignored_keys();
     report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
     let winner = claim.winner;
+    report.terms = policy.terms(request.model.or(report.model.as_deref()));
+    report.cached = cached(&view, &splices, &report, winner);
     report.claim = Some(claim);
     let output = splices.apply(view.body());
     Ok(Applied {
@@ -187,6 +190,31 @@ pub fn apply<'a>(
         output,
         items_after: lowered.items_after,
         winner,
+    })
+}
+
+/// How far a cache that holds the request before holds this one.
+fn cached(
+    view: &View<'_>,
+    splices: &Splices,
+    report: &Report,
+    winner: Option<Mechanic>,
+) -> Option<Cached> {
+    let newest = view.turn_span(newest_turn(view)?).start;
+    let new_after = splices.moved(newest);
+    let after = match (report.account, splices.first_edit_at()) {
+        // Between rounds everything goes out again as it did.
+        (Some(Account { round_from, .. }), _) => round_from.map_or(new_after, |part| {
+            splices.moved(view.part(part).value.start.min(newest))
+        }),
+        // M3 does to a text what it did to it before.
+        (None, Some(at)) if winner != Some(Mechanic::M3) => (at.min(newest)) as usize,
+        (None, _) => new_after,
+    };
+    Some(Cached {
+        before: newest as usize,
+        after,
+        new_after,
     })
 }
 
@@ -319,7 +347,7 @@ fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Model
             && policy.thinking_binding == ThinkingBinding::DropBlock
             && view.dialect() == DialectId::AnthropicMessages
             && Escape::of(view.body()).is_some(),
-        cache: models::cache_prices(name),
+        cache: policy.terms(name).cache,
     }
 }
 

@@ -19,6 +19,7 @@ pub mod outlook;
 pub mod placeholder;
 pub mod policy;
 pub mod recall;
+pub mod receipt;
 pub mod report;
 pub mod rounds;
 pub mod scene;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::dialect::{DialectId, ReadError};
 use crate::edit::{Action, Edit, Plan, Skip, SkipReason, StrategyId, Target, Why};
 use crate::mechanic::{Claim, MechanicSkip};
+use crate::models::Terms;
 use crate::recall::RecallId;
 use crate::rounds::Account;
 use crate::splice::SpliceError;
@@ -78,6 +79,12 @@ pub struct Report {
     pub account: Option<Account>,
     /// What the request's `anthropic-beta` header must carry for this body.
     pub beta: Option<&'static str>,
+    /// What a cache holds of it, if it holds the request before; `None` for the first request of a
+    /// conversation.
+    pub cached: Option<Cached>,
+    /// The model's prices and cache rules.
+    #[serde(skip)]
+    pub terms: Terms,
     /// What M3 did; `None` unless it changed the body.
     pub compress: Option<Compress>,
     /// Who claimed the request, once it was read.
@@ -95,6 +102,20 @@ pub struct Report {
     /// The same as edits and skips, for programs that hold the view.
     #[serde(skip)]
     pub plan: Plan,
+}
+
+/// How far a cache that holds the request before holds this one, in bytes.
+///
+/// Where every request is planned from scratch, the request before may have gone out with other cuts: then
+/// the cache is taken to end at the first edit, which is the least that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cached {
+    /// Of the input: where the turns begin that the request before did not have.
+    pub before: usize,
+    /// Of the output: from here on it is not what the request before was.
+    pub after: usize,
+    /// Of the output: where the turns begin that the request before did not have.
+    pub new_after: usize,
 }
 
 /// What M3 did to a body.
@@ -252,6 +273,8 @@ impl Report {
             rag_dropped: 0,
             account: None,
             beta: None,
+            cached: None,
+            terms: Terms::of(None),
             compress: None,
             claim: None,
             mechanics: Vec::new(),

@@ -38,7 +38,7 @@ options! {
 }
 
 /// What a cached token costs to write and to read, in input tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct CachePrices {
     /// Writing to the cache.
     pub write: f64,
@@ -63,6 +63,9 @@ pub struct Account {
     pub request_with: f64,
     /// Whether the present request takes a round.
     pub is_round: bool,
+    /// The first part that the present round cuts; the parts before it go out as they did before.
+    #[serde(skip)]
+    pub round_from: Option<PartId>,
 }
 
 /// Folds over the requests of the stage's conversation.
@@ -152,6 +155,7 @@ impl Fold<'_, '_, '_> {
         self.full += self.weights[cached_parts..parts].iter().sum::<f64>();
         let mut shared = self.sent;
         self.account.is_round = false;
+        self.account.round_from = None;
         if eligible {
             compose::arrive(
                 self.stage,
@@ -184,6 +188,7 @@ impl Fold<'_, '_, '_> {
             if let Some(round) = self.round(request, cached, visible) {
                 let from = round.from.index();
                 shared = self.sent_up_to[from];
+                self.account.round_from = Some(round.from);
                 self.take(round, visible);
                 self.add_up(from..parts);
                 self.sent = self.sent_up_to[parts];

@@ -86,6 +86,21 @@ impl Splices {
         self.sorted.first().map(|splice| splice.span.start)
     }
 
+    /// Where a byte of the body stands in the output; a byte that is cut out: where its splice begins.
+    pub(crate) fn moved(&self, at: u32) -> usize {
+        let mut output = at as usize;
+        for splice in &self.sorted {
+            if splice.span.end > at {
+                if splice.span.start < at {
+                    output -= (at - splice.span.start) as usize;
+                }
+                break;
+            }
+            output = output + splice.new_len() - splice.span.len();
+        }
+        output
+    }
+
     /// The body with all splices applied; the body itself when there are none.
     pub(crate) fn apply<'a>(&self, body: &'a str) -> Cow<'a, str> {
         if self.sorted.is_empty() {

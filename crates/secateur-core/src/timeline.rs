@@ -15,6 +15,20 @@ pub struct Use {
     pub user_turns: u32,
 }
 
+/// The first turn that the request before did not have: where the model's last answer begins. `None` for
+/// the first request of a conversation.
+pub(crate) fn newest_turn(view: &View<'_>) -> Option<TurnId> {
+    let is_assistant = |turn: &TurnId| view.turn(*turn).role == Role::Assistant;
+    let answer = view.turn_ids().rfind(is_assistant)?;
+    let first = view
+        .turn_ids()
+        .rev()
+        .skip(view.turns().len() - answer.index() - 1)
+        .take_while(is_assistant)
+        .last()?;
+    (first.index() > 0).then_some(first)
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Timeline {

@@ -7,10 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use secateur_core::dialect::DialectId;
 pub use secateur_core::mechanic::Mechanic;
-use secateur_core::models;
+use secateur_core::models::{self, Prices};
+use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
 use secateur_core::report::Report;
 
 use crate::config::Provider;
+use crate::reconcile::{self, Billed, InputPrices, Reconciled};
 use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
 
@@ -84,12 +86,18 @@ impl Ended {
 /// What a request cost, in US dollars at list prices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Receipt {
-    /// Before it was sent: its input at the full price, 2.6 characters to a token.
-    pub predicted_input_usd: Option<f64>,
+    /// Before it was sent: tokens and costs of its input with the cut and without. `None` where the body
+    /// was not looked at, or the original went out after all. Tokens are an estimate by characters: exact
+    /// counts would cost the request time.
+    pub predicted: Option<Predicted>,
     /// By the provider's own counts.
     pub actual_usd: Option<f64>,
     /// The input tokens that were not sent, at this request's own ratio of tokens to characters.
     pub tokens_saved: Option<u64>,
+    /// The input alone, by the provider's own counts.
+    pub actual_input_usd: Option<f64>,
+    /// What the cut saved by these counts, net of the cache that it broke; negative where it cost more.
+    pub saved_usd: Option<f64>,
 }
 
 /// See the module.
@@ -167,9 +175,6 @@ pub struct AuditEvent {
     pub trace: Option<(String, String)>,
 }
 
-/// Characters to a token where nothing better is known.
-const CHARS_PER_TOKEN: f64 = 2.6;
-
 impl AuditEvent {
     /// An event for a request that just came in.
     #[must_use]
@@ -240,12 +245,20 @@ impl AuditEvent {
             self.model = usage.and_then(|usage| usage.model.clone());
         }
         let billed = self.routed_to.as_deref().or(self.model.as_deref());
-        let prices = billed.and_then(models::find);
+        let report = self.report.as_deref();
+        let went_out = self.failed_open.is_none() && !self.retried_original;
+        self.receipt.predicted = report
+            .filter(|report| went_out && report.before.chars > 0)
+            .map(|report| {
+                let counts = Counts::by_ratio(report, models::chars_per_token(billed));
+                Predicted::of(report, &counts, Cache::of(report))
+            });
+        // The workload's policy may have prices of its own for the model that was asked for.
+        let prices = report
+            .filter(|_| self.routed_to.is_none())
+            .and_then(|report| report.terms.prices)
+            .or_else(|| models::prices(billed));
         let per_token = |usd_per_million: f64| usd_per_million / 1e6;
-        if let (Some(prices), Some(chars)) = (prices, self.chars_after) {
-            let tokens = chars as f64 / CHARS_PER_TOKEN;
-            self.receipt.predicted_input_usd = Some(tokens * per_token(prices.input_usd));
-        }
         let Some(usage) = usage else {
             return;
         };
@@ -263,11 +276,50 @@ impl AuditEvent {
             let written = usage.cache_write_tokens.unwrap_or(0);
             let plain = input.saturating_sub(read + written);
             let usd = plain as f64 * per_token(prices.input_usd)
-                + read as f64 * per_token(prices.cache_read_usd.unwrap_or(prices.input_usd))
-                + written as f64 * per_token(prices.cache_write_usd.unwrap_or(prices.input_usd))
+                + read as f64 * per_token(prices.cache_read_usd)
+                + written as f64 * per_token(prices.cache_write_usd)
                 + usage.output_tokens.unwrap_or(0) as f64 * per_token(prices.output_usd);
             self.receipt.actual_usd = Some(usd);
+            let reconciled = self.reconciled(input, read, written, &prices);
+            self.receipt.actual_input_usd = Some(reconciled.actual_input_usd);
+            self.receipt.saved_usd = Some(reconciled.saved_usd);
         }
+    }
+}
+
+impl AuditEvent {
+    /// The bill as it came against the bill without the cut.
+    fn reconciled(&self, input: u64, read: u64, written: u64, prices: &Prices) -> Reconciled {
+        let changed = self
+            .receipt
+            .predicted
+            .as_ref()
+            .filter(|_| !self.stack.is_empty());
+        let known = changed.map_or_else(reconcile::Predicted::default, |predicted| {
+            let after = predicted.predicted_input_tokens_after as f64;
+            let first_edit_at = predicted.first_edit_at.map(|at| at as u64);
+            reconcile::Predicted {
+                tokens_before: predicted.predicted_input_tokens_before as f64,
+                tokens_after: after,
+                tokens_before_edit: reconcile::Predicted::tokens_up_to(
+                    after,
+                    first_edit_at,
+                    self.bytes_after,
+                ),
+                warm_tokens: self.warm_tokens,
+            }
+        });
+        let billed = Billed {
+            input,
+            cache_read: read,
+            cache_write: written,
+        };
+        let prices = InputPrices {
+            input_usd: prices.input_usd,
+            cache_read_usd: prices.cache_read_usd,
+            cache_write_usd: prices.cache_write_usd,
+        };
+        reconcile::reconcile(&known, billed, &prices)
     }
 }
 
@@ -317,5 +369,54 @@ mod tests {
         let usd = event.receipt.actual_usd.unwrap();
         assert!((usd - (0.1 + 0.05 + 0.5 + 0.05)).abs() < 1e-9, "{usd}");
         assert_eq!(event.receipt.tokens_saved, Some(1_000_000));
+    }
+
+    /// A long chat, pruned by a preset that drops its middle.
+    fn pruned(settings: &[String]) -> Report {
+        use secateur_core::{Request, policy::Policy, prune};
+        let turn = |n: usize| {
+            let role = if n.is_multiple_of(2) {
+                "user"
+            } else {
+                "assistant"
+            };
+            serde_json::json!({ "role": role, "content": format!("turn {n} ").repeat(400) })
+        };
+        let messages: Vec<_> = (0..41).map(turn).collect();
+        let body = serde_json::json!({ "model": "claude-haiku-4-5", "messages": messages });
+        let policy = Policy::resolve(Some("tessera"), None, settings).unwrap();
+        prune(body.to_string().as_bytes(), &Request::default(), &policy).report
+    }
+
+    #[test]
+    fn a_receipt_predicts_the_cost_with_the_cut_and_without() {
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
+        event.report = Some(Arc::new(pruned(&[])));
+        event.settle();
+        let predicted = event.receipt.predicted.unwrap();
+        assert!(
+            predicted.predicted_input_tokens_after < predicted.predicted_input_tokens_before / 2
+        );
+        assert!(predicted.predicted_usd_with.unwrap() > 0.0);
+        assert!(predicted.break_even_turns.unwrap() > 0.0);
+        assert!(predicted.first_edit_at.is_some());
+        event.retried_original = true;
+        event.settle();
+        assert_eq!(event.receipt.predicted, None, "the original went out");
+    }
+
+    #[test]
+    fn the_policys_prices_count_on_both_sides_of_a_receipt() {
+        let settings = ["models.claude-haiku-4-5.input_usd=10".to_owned()];
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
+        event.report = Some(Arc::new(pruned(&settings)));
+        event.usage = Some(Usage {
+            input_tokens: Some(1_000_000),
+            ..Usage::default()
+        });
+        event.settle();
+        assert!((event.receipt.actual_usd.unwrap() - 10.0).abs() < 1e-9);
+        let predicted = event.receipt.predicted.unwrap();
+        assert_eq!(predicted.prices, secateur_core::models::PriceSource::Policy);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
 use secateur_ledger::{CompressRow, Ledger, ReceiptRow, Row, StepRow, UsageRow};
 
@@ -27,6 +28,7 @@ fn row(event: &AuditEvent) -> Row {
     let is_changed = |report: &&Report| !event.stack.is_empty() && !report.stack.is_empty();
     let changed = report.filter(is_changed);
     let (usage, receipt) = (event.usage.as_ref(), &event.receipt);
+    let predicted = receipt.predicted.as_ref();
     Row {
         id: event.id.clone(),
         at: millis(event.at),
@@ -78,8 +80,17 @@ fn row(event: &AuditEvent) -> Row {
             output: usage.and_then(|usage| usage.output_tokens),
         },
         receipt: ReceiptRow {
+            predicted_tokens_before: predicted.map(|p| p.predicted_input_tokens_before as u64),
+            predicted_tokens_after: predicted.map(|p| p.predicted_input_tokens_after as u64),
+            tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
+            predicted_usd_without: predicted.and_then(|p| p.predicted_usd_without),
+            predicted_usd_with: predicted.and_then(|p| p.predicted_usd_with),
+            break_even_turns: changed.and(predicted).and_then(|p| p.break_even_turns),
+            price_date: predicted.map(|p| p.price_date.to_owned()),
             actual_usd: receipt.actual_usd,
-            ..ReceiptRow::default()
+            actual_input_usd: receipt.actual_input_usd,
+            tokens_saved: changed.and(receipt.tokens_saved).map(u64::cast_signed),
+            saved_usd: changed.and(receipt.saved_usd),
         },
         ended: event.ended.name().to_owned(),
         plan: report.and_then(|report| serde_json::to_string(report).ok()),

@@ -59,16 +59,6 @@ pub struct InputPrices {
     pub cache_write_usd: f64,
 }
 
-impl From<&secateur_core::models::Entry> for InputPrices {
-    fn from(entry: &secateur_core::models::Entry) -> Self {
-        Self {
-            input_usd: entry.input_usd,
-            cache_read_usd: entry.cache_read_usd.unwrap_or(entry.input_usd),
-            cache_write_usd: entry.cache_write_usd.unwrap_or(entry.input_usd),
-        }
-    }
-}
-
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reconciled {

@@ -24,6 +24,7 @@ pub use body::{BodyPolicy, read_body};
 pub use read::{Loaded, ReadSessionError, Unreadable, read_bytes, read_path};
 pub use run::{Progress, replay};
 pub use score::{
-    Policy, Pruned, PrunedMessage, PrunedPart, Run, SessionScore, Totals, replay_session,
+    Policy, Pruned, PrunedMessage, PrunedPart, Run, SessionScore, Step, Totals, replay_session,
+    trace,
 };
 pub use session::{Message, Part, PartKind, Role, Session, ToolCall};

@@ -177,16 +177,43 @@ fn ratio(part: f64, whole: f64) -> f64 {
 /// A request as version numbers; messages are told apart by their role.
 type Sequence = Vec<(Role, u32)>;
 
+/// One request of a session, in tokens with the fixed prefix.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Step {
+    /// Sent with the policy.
+    pub tokens: f64,
+    /// Sent without.
+    pub full_tokens: f64,
+    /// Of `tokens`, those read from the cache.
+    pub cache_read: f64,
+    /// New decisions were taken.
+    pub round: bool,
+}
+
+/// One session under one policy, request by request.
+pub fn trace(session: &Session, policy: &dyn Policy) -> Vec<Step> {
+    let mut steps = Vec::new();
+    replay_one(session, &mut Index::of(session), policy, &mut |step| {
+        steps.push(step);
+    });
+    steps
+}
+
 /// Replays one session under several policies; the session is searched once for all of them.
 pub fn replay_session(session: &Session, policies: &[&dyn Policy]) -> Vec<SessionScore> {
     let mut index = Index::of(session);
     policies
         .iter()
-        .map(|policy| replay_one(session, &mut index, *policy))
+        .map(|policy| replay_one(session, &mut index, *policy, &mut |_| {}))
         .collect()
 }
 
-fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> SessionScore {
+fn replay_one(
+    session: &Session,
+    index: &mut Index,
+    policy: &dyn Policy,
+    on_step: &mut dyn FnMut(Step),
+) -> SessionScore {
     let mut run = policy.start(session);
     let mut score = SessionScore::default();
     let (mut meter, mut full_meter) = (Meter::default(), Meter::default());
@@ -205,6 +232,7 @@ fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> Sess
                 .for_each(|&t| first_seen[t as usize] = true);
         }
         seen = upto;
+        let full_before = full_meter.tokens;
         full_meter.add(session.fixed_tokens, before, full_chars);
 
         let pruned = run.at(upto);
@@ -226,6 +254,7 @@ fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> Sess
                 .map(|p| index.versions[p.1 as usize].chars)
                 .sum::<usize>()
         };
+        let (tokens_before, read_before) = (meter.tokens, meter.cache_read);
         let inside = match (sent.get(same), next.get(same)) {
             (Some(a), Some(b)) if a.0 == b.0 => {
                 shared_chars(&index.versions[a.1 as usize], &index.versions[b.1 as usize])
@@ -237,6 +266,12 @@ fn replay_one(session: &Session, index: &mut Index, policy: &dyn Policy) -> Sess
             chars_of(&next[..same]) + inside,
             chars_of(&next),
         );
+        on_step(Step {
+            tokens: meter.tokens - tokens_before,
+            full_tokens: full_meter.tokens - full_before,
+            cache_read: meter.cache_read - read_before,
+            round: pruned.round,
+        });
         for part in &sent[same..] {
             index.versions[part.1 as usize]
                 .hits

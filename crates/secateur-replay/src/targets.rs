@@ -38,14 +38,12 @@ pub fn decoded_strings(json: &str) -> String {
     out
 }
 
-/// Identifiers of an assistant message: in its text and in the strings of its tool calls.
+/// Identifiers of an assistant message: in its text and in its tool calls as they stand.
 pub fn identifiers_of(message: &Message) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for part in &message.parts {
-        match part.kind {
-            PartKind::Text => identifiers_in(&part.text, &mut found),
-            PartKind::ToolUse => identifiers_in(&decoded_strings(&part.text), &mut found),
-            _ => {}
+        if matches!(part.kind, PartKind::Text | PartKind::ToolUse) {
+            identifiers_in(&part.text, &mut found);
         }
     }
     found
@@ -73,12 +71,14 @@ fn is_path(c: char) -> bool {
     is_word(c) || matches!(c, '.' | '/' | '-')
 }
 
-/// Paths (with a slash), names and hashes of 7+ characters, numbers of 4+ digits.
+/// Paths (with a slash), names and hashes of 7+ characters, numbers of 4+ digits. A path is one identifier:
+/// its pieces are not names.
 fn identifiers_in(text: &str, found: &mut BTreeSet<String>) {
     for run in text.split(|c| !is_path(c)) {
         let path = run.trim_matches(|c| matches!(c, '.' | '-'));
         if path.len() >= MIN_NAME_CHARS && path.contains('/') {
             found.insert(path.to_owned());
+            continue;
         }
         for word in run.split(|c| !is_word(c)) {
             let digits = word.bytes().all(|b| b.is_ascii_digit());
@@ -86,5 +86,21 @@ fn identifiers_in(text: &str, found: &mut BTreeSet<String>) {
                 found.insert(word.to_owned());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_identifier_and_words_are_others() {
+        let mut found = BTreeSet::new();
+        identifiers_in(
+            "see src/parser/lexer.rs, token_count is 4096 or 12, abcdef",
+            &mut found,
+        );
+        let expected = ["4096", "src/parser/lexer.rs", "token_count"];
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
     }
 }

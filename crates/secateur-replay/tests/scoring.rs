@@ -101,3 +101,16 @@ fn a_policy_on_bytes_scores_as_the_same_policy_on_messages() {
     let (bytes, messages) = (run(&on_bytes), run(&cleared));
     assert_eq!(bytes.sessions, messages.sessions);
 }
+
+#[test]
+fn a_trace_tells_each_request_and_adds_up_to_the_score() {
+    let session = session();
+    let steps = secateur_replay::trace(&session, &cleared);
+    let score = run(&cleared).sessions.swap_remove(0);
+    assert_eq!(steps.len(), score.requests);
+    let sum = |of: fn(&secateur_replay::Step) -> f64| steps.iter().map(of).sum::<f64>();
+    assert!((sum(|step| step.tokens) - score.tokens).abs() < 1e-9);
+    assert!((sum(|step| step.full_tokens) - score.full_tokens).abs() < 1e-9);
+    assert!((sum(|step| step.cache_read) - score.cache_read).abs() < 1e-9);
+    assert!(steps[2].tokens < steps[2].full_tokens);
+}

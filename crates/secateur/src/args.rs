@@ -55,6 +55,7 @@ for what the model's real next message needed.
 Examples:
   secateur replay sessions.jsonl.gz
   secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
+  secateur replay sessions.jsonl --compare steady,opencode --html report.html
   secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
     Replay(ReplayArgs),
     /// Run the proxy: change one base URL, get pruning per workload.
@@ -179,6 +180,15 @@ pub(crate) struct InputArgs {
     pub(crate) max_depth: usize,
 }
 
+/// What the provider's cache is taken to hold, for receipts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CacheArg {
+    /// The request before, if the body shows one.
+    Warm,
+    /// Nothing: the request before is longer ago than the provider keeps it.
+    Cold,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyArgs {
     /// A preset (see `secateur presets`). Without --preset and --policy: steady.
@@ -201,9 +211,12 @@ pub(crate) struct PruneArgs {
     /// Write the request here instead of standard output (replaced only when complete).
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write the report here, as JSON.
+    /// Write the report with its receipt here, as JSON.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
+    /// What the receipt takes the provider's cache to hold.
+    #[arg(long, value_enum, default_value_t = CacheArg::Warm)]
+    pub(crate) cache: CacheArg,
     /// No summary on standard error (also saves counting tokens).
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -215,6 +228,9 @@ pub(crate) struct PlanArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// What the receipt takes the provider's cache to hold.
+    #[arg(long, value_enum, default_value_t = CacheArg::Warm)]
+    pub(crate) cache: CacheArg,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -288,9 +304,18 @@ pub(crate) struct ReplayArgs {
     /// Threads; 0 takes one for each core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
-    /// As JSON.
+    /// As JSON, with the predicted receipts in sum.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write a page with the table, a plot of bill against what is kept, and one session over time.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
+    /// The session that the page shows over time; without it the largest.
+    #[arg(long, value_name = "ID", requires = "html")]
+    pub(crate) session: Option<String>,
+    /// The model that receipts are priced for, where the sessions do not name one.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
 }
 
 /// What chunks are scored by.

@@ -13,9 +13,9 @@ mod portal;
 mod proxy;
 mod prune;
 mod rank;
+mod receipt;
 mod replay;
 mod table;
-mod tokens;
 
 use std::process::ExitCode;
 

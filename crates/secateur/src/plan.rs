@@ -10,8 +10,8 @@ use crate::Failure;
 use crate::args::PlanArgs;
 use crate::input::write_stdout;
 use crate::prune::{report_json, summary};
+use crate::receipt::Bill;
 use crate::table::{amber_cell, green_cell, table, thousands};
-use crate::tokens::Tokens;
 
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let policy = args.policy.resolve()?;
@@ -27,9 +27,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         None => {}
     }
     let dialect = outcome.report.dialect;
-    let tokens = dialect.and_then(|dialect| Tokens::of(&body, &outcome.body, dialect, &args.input));
+    let bill = Bill::of(&body, &outcome, &args.input, args.cache);
     if args.json {
-        return write_stdout(&report_json(&outcome.report, tokens.as_ref())?);
+        return write_stdout(&report_json(&outcome.report, bill.as_ref())?);
     }
     let key = dialect.map_or("messages", |dialect| dialect.facts().list_key);
     let mut text = String::new();
@@ -39,7 +39,10 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if !outcome.report.left.is_empty() {
         text += &format!("{}\n\n", left(&outcome.report, key));
     }
-    text += &summary(&outcome.report, tokens.as_ref());
+    if let Some(bill) = &bill {
+        text += &format!("{}\n\n", bill.table());
+    }
+    text += &summary(&outcome.report, bill.as_ref());
     anstream::println!("{text}");
     Ok(())
 }

@@ -6,8 +6,8 @@ use secateur_core::report::{Report, Verdict};
 use crate::Failure;
 use crate::args::PruneArgs;
 use crate::input::{write_file, write_stdout};
+use crate::receipt::Bill;
 use crate::table::thousands;
-use crate::tokens::Tokens;
 
 pub(crate) fn run(args: &PruneArgs) -> Result<(), Failure> {
     let policy = args.policy.resolve()?;
@@ -17,12 +17,11 @@ pub(crate) fn run(args: &PruneArgs) -> Result<(), Failure> {
         Some(path) => write_file(path, &outcome.body)?,
         None => write_stdout(&outcome.body)?,
     }
-    let tokens = match (args.quiet && args.report.is_none(), outcome.report.dialect) {
-        (false, Some(dialect)) => Tokens::of(&body, &outcome.body, dialect, &args.input),
-        _ => None,
-    };
+    let is_wanted = !args.quiet || args.report.is_some();
+    let bill = is_wanted.then(|| Bill::of(&body, &outcome, &args.input, args.cache));
+    let bill = bill.flatten();
     if let Some(path) = &args.report {
-        write_file(path, &report_json(&outcome.report, tokens.as_ref())?)?;
+        write_file(path, &report_json(&outcome.report, bill.as_ref())?)?;
     }
     if let Some(error) = &outcome.error {
         let what = match error {
@@ -34,18 +33,20 @@ pub(crate) fn run(args: &PruneArgs) -> Result<(), Failure> {
             .explain(&format!("{what}; the request was passed on as it is")));
     }
     if !args.quiet {
-        anstream::eprintln!("{}", summary(&outcome.report, tokens.as_ref()));
+        anstream::eprintln!("{}", summary(&outcome.report, bill.as_ref()));
     }
     Ok(())
 }
 
-/// The report with the token counts beside it.
-pub(crate) fn report_json(report: &Report, tokens: Option<&Tokens>) -> Result<Vec<u8>, Failure> {
+/// The report with the token counts and the receipt beside it.
+pub(crate) fn report_json(report: &Report, bill: Option<&Bill>) -> Result<Vec<u8>, Failure> {
     let wrong =
         |error: serde_json::Error| Failure::bad_input(format!("cannot write the report: {error}"));
     let mut value = serde_json::to_value(report).map_err(wrong)?;
-    if let (Some(members), Some(tokens)) = (value.as_object_mut(), tokens) {
-        members.insert("tokens".into(), tokens.json());
+    if let (Some(members), Some(bill)) = (value.as_object_mut(), bill) {
+        members.insert("tokens".into(), bill.tokens_json());
+        let receipt = serde_json::to_value(bill.receipt).map_err(wrong)?;
+        members.insert("receipt".into(), receipt);
     }
     let mut text = serde_json::to_vec_pretty(&value).map_err(wrong)?;
     text.push(b'\n');
@@ -53,7 +54,7 @@ pub(crate) fn report_json(report: &Report, tokens: Option<&Tokens>) -> Result<Ve
 }
 
 /// One line for people.
-pub(crate) fn summary(report: &Report, tokens: Option<&Tokens>) -> String {
+pub(crate) fn summary(report: &Report, bill: Option<&Bill>) -> String {
     let dialect = report.dialect.map_or("", |dialect| dialect.name());
     let reason = || {
         report
@@ -70,12 +71,11 @@ pub(crate) fn summary(report: &Report, tokens: Option<&Tokens>) -> String {
                 thousands(after),
                 100.0 * (before - after) as f64 / before.max(1) as f64,
             );
-            if let Some(tokens) = tokens {
+            if let Some(Bill { receipt, counter }) = bill {
                 line += &format!(
-                    ", {} → {} tokens ({})",
-                    thousands(tokens.before),
-                    thousands(tokens.after),
-                    tokens.counter
+                    ", {} → {} tokens ({counter})",
+                    thousands(receipt.predicted_input_tokens_before),
+                    thousands(receipt.predicted_input_tokens_after),
                 );
             }
             line += &format!(

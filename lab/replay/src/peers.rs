@@ -244,11 +244,14 @@ impl Run for ClearOverRun<'_> {
         let tokens =
             chars_to_tokens(whole.total_chars(self.session, upto)) + self.session.fixed_tokens;
         let over = tokens > self.options.trigger_tokens;
-        let plan = if over {
-            clear_all_but_last(self.session, upto, self.options.keep)
-        } else {
-            whole
-        };
+        let mut plan = whole;
+        if over {
+            // The provider clears a tool use whatever its size.
+            let all = results(self.session, upto);
+            for &at in &all[..all.len().saturating_sub(self.options.keep)] {
+                plan.set(at, placeholder());
+            }
+        }
         Pruned {
             round: over,
             ..plan.render(self.session, upto)
@@ -256,7 +259,11 @@ impl Run for ClearOverRun<'_> {
     }
 }
 
-/// Masking in rounds: a fresh plan is taken only when it frees a share of what the frozen one sends.
+/// Below this many tokens of messages no round of [`MaskInRounds`] is taken.
+const ROUND_TRIGGER_TOKENS: f64 = 20_000.0;
+
+/// Masking in rounds: a fresh plan is taken only when the frozen one sends enough, and when it frees a share
+/// of that.
 pub struct MaskInRounds {
     pub keep: usize,
     pub min_gain: f64,
@@ -283,10 +290,11 @@ impl Run for MaskInRoundsRun<'_> {
         let session = self.session;
         let fresh = clear_all_but_last(session, upto, self.options.keep);
         let (now, then) = (
-            self.plan.total_chars(session, upto) as f64,
-            fresh.total_chars(session, upto) as f64,
+            chars_to_tokens(self.plan.total_chars(session, upto)),
+            chars_to_tokens(fresh.total_chars(session, upto)),
         );
-        let round = now - then >= self.options.min_gain * now && now > then;
+        let round =
+            now >= ROUND_TRIGGER_TOKENS && now - then >= self.options.min_gain * now && now > then;
         if round {
             self.plan = fresh;
         }

@@ -1,6 +1,11 @@
 //! What is known of the models: windows, prices, cache rules, and how their thinking is signed.
 
+mod cache;
+mod prices;
 mod table;
+
+pub use cache::{CacheKind, CacheRules};
+pub use prices::{PriceSource, Prices, Terms};
 
 use crate::rounds::CachePrices;
 
@@ -87,6 +92,34 @@ pub fn find(model: &str) -> Option<&'static Entry> {
             return table::TABLE.get(at);
         }
         name = &name[..name.rfind(['-', ':', '@'])?];
+    }
+}
+
+/// The prices of a model of the table.
+#[must_use]
+pub fn prices(model: Option<&str>) -> Option<Prices> {
+    model.and_then(find).map(Prices::of)
+}
+
+/// How the cache of a model works; nothing is known of models outside the table.
+#[must_use]
+pub fn cache_rules(model: Option<&str>) -> CacheRules {
+    model
+        .and_then(find)
+        .map_or(CacheRules::UNKNOWN, CacheRules::of)
+}
+
+/// Characters of a request to one of its tokens, on coding sessions.
+///
+/// Claude: measured against billed requests. The others follow from the ratio of their vocabularies to
+/// Claude's (`secateur-tokens`): 1.31 for `o200k_base`, 1.26 for Gemini.
+#[must_use]
+pub fn chars_per_token(model: Option<&str>) -> f64 {
+    let bare = model.map(|name| name.rsplit('/').next().unwrap_or(name));
+    match bare {
+        Some(name) if name.starts_with("gemini") || name.starts_with("gemma") => 3.3,
+        Some(name) if !name.contains("claude") => 3.4,
+        _ => 2.6,
     }
 }
 

@@ -183,21 +183,18 @@ fn parse_setting(setting: &str) -> Result<Table, PolicyError> {
         message,
         hint: Some("write it as key.path=value, for example middle-turns.keep_last_turns=4".into()),
     };
-    let (path, value) = setting
-        .split_once('=')
-        .ok_or_else(|| wrong(format!("`{setting}` sets nothing")))?;
+    let (path, value) =
+        split_setting(setting).ok_or_else(|| wrong(format!("`{setting}` sets nothing")))?;
     // A bare word is a string, so that names need no quotes on a command line.
     let value = match format!("v = {value}").parse::<Table>() {
         Ok(mut table) => table.remove("v"),
         Err(_) => Some(Value::String(value.to_owned())),
     };
     let mut value = value.ok_or_else(|| wrong(format!("`{setting}` sets nothing")))?;
-    for key in path.rsplit('.') {
-        if key.is_empty() {
-            return Err(wrong(format!("`{path}` is not a key")));
-        }
+    let keys = key_path(path).ok_or_else(|| wrong(format!("`{path}` is not a key")))?;
+    for key in keys.iter().rev() {
         let mut table = Table::new();
-        table.insert(key.to_owned(), value);
+        table.insert(key.clone(), value);
         value = Value::Table(table);
     }
     match value {
@@ -205,7 +202,7 @@ fn parse_setting(setting: &str) -> Result<Table, PolicyError> {
             check_keys(&table, "").map_err(|error| PolicyError {
                 message: format!(
                     "--set {setting}: unknown key `{}`",
-                    path.split('.').next().unwrap_or(path)
+                    keys.first().map_or(path, String::as_str)
                 ),
                 ..error
             })?;
@@ -216,6 +213,42 @@ fn parse_setting(setting: &str) -> Result<Table, PolicyError> {
             Ok(table)
         }
         _ => Err(wrong(format!("`{path}` is not a key"))),
+    }
+}
+
+/// Splits at the first `=` that stands outside quotes.
+fn split_setting(setting: &str) -> Option<(&str, &str)> {
+    let mut quote = None;
+    let at = setting.char_indices().find_map(|(at, c)| {
+        match (quote, c) {
+            (None, '=') => return Some(at),
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        None
+    })?;
+    Some((&setting[..at], &setting[at + 1..]))
+}
+
+/// The keys of a dotted path, where a key in quotes may hold dots: `models."gpt-5.1".window_tokens`.
+fn key_path(path: &str) -> Option<Vec<String>> {
+    let mut keys = Vec::new();
+    let mut rest = path.trim();
+    loop {
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let (key, behind) = match quote {
+            Some(quote) => rest[1..].split_once(quote)?,
+            None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+        };
+        if key.is_empty() {
+            return None;
+        }
+        keys.push(key.to_owned());
+        if behind.is_empty() {
+            return Some(keys);
+        }
+        rest = behind.strip_prefix('.')?;
     }
 }
 
@@ -247,6 +280,14 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
                     id,
                     strategy::ALL.iter().map(|facts| facts.id.0),
                 )),
+            });
+        }
+    }
+    for (model, entry) in &file.models {
+        if let Some((key, price)) = entry.wrong_price() {
+            return Err(PolicyError {
+                message: format!("models.{model}: {key} = {price} is not a price"),
+                hint: Some("write US dollars per million tokens".into()),
             });
         }
     }
@@ -336,6 +377,24 @@ mod tests {
         ] {
             assert!(set(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_quoted_key_of_a_setting_may_hold_dots_and_signs() {
+        let policy = set("models.\"gpt-5.1\".window_tokens=9000").unwrap();
+        assert_eq!(policy.window_tokens(Some("gpt-5.1")), 9000);
+        let policy = set("models.'a.b=c'.input_usd=2.5").unwrap();
+        assert_eq!(policy.models["a.b=c"].input_usd, Some(2.5));
+        for wrong in [
+            "models.\"gpt-5.1.window_tokens=9000",
+            "models.\"gpt-5.1\"window_tokens=9000",
+            "models.\"\".window_tokens=9000",
+            "models.\"gpt-5.1\".=9000",
+        ] {
+            assert!(set(wrong).is_err(), "{wrong}");
+        }
+        let error = set("\"no.such\".key=1").unwrap_err().to_string();
+        assert!(error.contains("unknown key `no.such`"), "{error}");
     }
 
     #[test]

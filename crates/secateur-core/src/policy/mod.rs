@@ -4,15 +4,16 @@
 //! key of it.
 
 mod file;
+mod model_override;
 mod nearest;
 mod template;
 
 pub use file::PolicyError;
+pub use model_override::ModelOverride;
 pub use template::{template, template_of};
 
 use std::collections::BTreeMap;
 
-use crate::models;
 use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{LooseWhitespace, Options, Strategy, options};
@@ -43,14 +44,6 @@ options! {
     }
 }
 
-/// What a policy says of one model, over the built-in table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelOverride {
-    /// Its context window in tokens; 0 takes the built-in table's.
-    pub window_tokens: usize,
-}
-
 /// A resolved policy.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Policy {
@@ -77,21 +70,6 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The context window of a model, in tokens: the policy's entry for it, else the built-in table,
-    /// else `context_tokens`, else 200,000.
-    #[must_use]
-    pub fn window_tokens(&self, model: Option<&str>) -> usize {
-        let known = |tokens: &usize| *tokens > 0;
-        let entry = |name: &str| Some(self.models.get(name)?.window_tokens).filter(known);
-        let bare = |name: &str| name.rsplit('/').next().and_then(entry);
-        let table = |name| models::find(name).map(|found| found.window_tokens);
-        model
-            .and_then(|name| entry(name).or_else(|| bare(name)))
-            .or_else(|| model.and_then(table).filter(known))
-            .or(Some(self.context_tokens).filter(known))
-            .unwrap_or(models::DEFAULT_WINDOW_TOKENS)
-    }
-
     /// The strategies of M7, in order.
     pub fn strategies(&self) -> Vec<&dyn Strategy> {
         let ids = self.m7.strategies.iter();
@@ -154,36 +132,5 @@ pub(crate) fn spell(value: &impl serde::Serialize) -> String {
     match serde::Serialize::serialize(value, toml::ser::ValueSerializer::new(&mut out)) {
         Ok(_) => out,
         Err(_) => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_comes_from_the_policy_then_the_table_then_the_fallback() {
-        let text = "context_tokens = 64000\n[models.\"gpt-5\"]\nwindow_tokens = 9000\n\
-                    [models.own-model]\nwindow_tokens = 32000\n";
-        let policy = Policy::resolve(None, Some(text), &[]).unwrap();
-        let window = |model| policy.window_tokens(Some(model));
-        assert_eq!(window("gpt-5"), 9000);
-        assert_eq!(window("openai/gpt-5"), 9000, "without its routing prefix");
-        assert_eq!(window("own-model"), 32_000);
-        assert_eq!(window("claude-opus-4-5"), 200_000, "by the table");
-        assert_eq!(window("claude-opus-4-6"), 1_000_000, "by the table");
-        assert_eq!(window("never-heard-of"), 64_000);
-        assert_eq!(policy.window_tokens(None), 64_000);
-        assert_eq!(
-            Policy::default().window_tokens(Some("never-heard-of")),
-            200_000
-        );
-    }
-
-    #[test]
-    fn a_models_entry_knows_its_keys() {
-        let text = "[models.\"gpt-5\"]\nwindow = 9000\n";
-        let error = Policy::resolve(None, Some(text), &[]).unwrap_err();
-        assert!(error.to_string().contains("window_tokens"), "{error}");
     }
 }

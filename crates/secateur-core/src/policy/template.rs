@@ -13,7 +13,9 @@ const THINKING_BINDING: &str = "Where thinking is bound to what stands before it
 const RECALL: &str = "Ids by which cut text can be asked for, where it is captured: `off`, in the `report`, \
     or also in each `placeholder`.";
 const CONTEXT_TOKENS: &str = "The window of models that are not known, in tokens; 0 is 200,000. \
-    A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model.";
+    A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model; there also prices \
+    (`input_usd`, `cache_write_usd`, `cache_read_usd`, `output_usd`, per million tokens) and cache rules \
+    (`min_cache_tokens`, `cache_ttl_seconds`).";
 const M7_ABOUT: &str = "Context pruning: a list of strategies.";
 const ROUNDS_ABOUT: &str = "When a round is taken, with `cadence = \"rounds\"`.";
 

@@ -44,3 +44,48 @@ pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use secateur_core::policy::Policy;
+    use secateur_core::{Request, prune};
+
+    use super::*;
+    use crate::config::Provider;
+
+    #[test]
+    fn the_header_tells_how_many_chunks_of_a_rag_context_stay() {
+        let chunk = |text: &str| format!("<document>{}</document>", format!("{text} ").repeat(40));
+        let chunks = [
+            "The lighthouse of Alexandria was built by Sostratus of Cnidus.",
+            "Bread is baked from flour, water and salt.",
+            "The river Oder flows into the Baltic Sea.",
+            "A bicycle has two wheels and a chain.",
+            "Tomatoes grow best in full sun.",
+            "Copper conducts electricity well.",
+        ];
+        let context: String = chunks.iter().map(|text| chunk(text)).collect();
+        let question =
+            format!("<documents>{context}</documents>\nWho built the lighthouse of Alexandria?");
+        let body = serde_json::json!({
+            "model": "gpt-5", "messages": [{ "role": "user", "content": question }] });
+        let settings = ["m7.min_body_chars=100".to_owned()];
+        let policy = Policy::resolve(Some("tessera"), None, &settings).unwrap();
+        let report = prune(body.to_string().as_bytes(), &Request::default(), &policy).report;
+        assert!(report.rag_dropped > 0, "{:?}", report.left);
+        let expected = format!("turns_removed=0,rag_kept={}", report.rag_kept);
+        assert_eq!(rag_counts(&report), (report.rag_kept, report.rag_dropped));
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Openai, None);
+        event.stack = vec!["m7"];
+        event.steps = vec![crate::audit::Step {
+            mechanic: Mechanic::M7,
+            skipped: None,
+        }];
+        event.report = Some(Arc::new(report));
+        let mut headers = HeaderMap::new();
+        stamp(&mut headers, &event);
+        assert_eq!(headers[PRUNED_HEADER], expected);
+    }
+}

@@ -118,8 +118,22 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
     if let Some(usage) = &event.usage {
         fields.extend(counts(usage));
     }
-    if let Some(usd) = event.receipt.actual_usd {
-        fields.push(("cost_usd", ((usd * 1e8).round() / 1e8).into()));
+    let predicted = event.receipt.predicted;
+    let costs = [
+        (
+            "predicted_usd_without",
+            predicted.and_then(|p| p.predicted_usd_without),
+        ),
+        (
+            "predicted_usd_with",
+            predicted.and_then(|p| p.predicted_usd_with),
+        ),
+        ("cost_usd", event.receipt.actual_usd),
+    ];
+    for (name, usd) in costs {
+        if let Some(usd) = usd {
+            fields.push((name, ((usd * 1e8).round() / 1e8).into()));
+        }
     }
     log.line(level, "request", &fields);
 }

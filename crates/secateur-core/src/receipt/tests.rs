@@ -1,0 +1,263 @@
+//! Receipts that can be reckoned by hand: one token to a word.
+
+use super::*;
+use crate::policy::Policy;
+use crate::{Request, dialect, prune};
+
+const WORDS: usize = 2000;
+
+fn count(texts: &mut dyn Iterator<Item = Cow<'_, str>>) -> usize {
+    texts.map(|text| text.split_whitespace().count()).sum()
+}
+
+/// A session of `steps` calls whose results have [`WORDS`] words each, and then the model is called again.
+fn body(model: &str, steps: usize) -> Vec<u8> {
+    let mut messages = vec![serde_json::json!({ "role": "user", "content": "do it" })];
+    for step in 0..steps {
+        let id = format!("t{step}");
+        messages.push(serde_json::json!({ "role": "assistant", "content": [
+            { "type": "tool_use", "id": id, "name": "Bash", "input": {} }] }));
+        let text = format!("word{step} ").repeat(WORDS);
+        messages.push(serde_json::json!({ "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": id, "content": text }] }));
+    }
+    serde_json::json!({ "model": model, "system": "be good", "messages": messages })
+        .to_string()
+        .into_bytes()
+}
+
+fn clears_all_but_last_three(settings: &[&str]) -> Policy {
+    let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+    Policy::resolve(Some("openclaw-aggressive"), None, &settings).unwrap()
+}
+
+fn receipt(body: &[u8], policy: &Policy, cache: Option<Cache>) -> (Receipt, Counts, Report) {
+    let request = Request::default();
+    let outcome = prune(body, &request, policy);
+    let read = |body| dialect::read(body, outcome.report.dialect.unwrap(), &request.limits);
+    let before = read(body).unwrap();
+    let after = read(&outcome.body).unwrap();
+    let counts = Counts::of(
+        &before,
+        Some(&after),
+        outcome.report.cached,
+        Basis::Exact,
+        count,
+    );
+    let cache = cache.unwrap_or(Cache::of(&outcome.report));
+    let receipt = Receipt::of(&outcome.report, &counts, cache);
+    (receipt, counts, outcome.report)
+}
+
+/// `{}` is one word, `[Old tool result content cleared]` is five.
+const CLEARED: usize = 5;
+
+#[test]
+fn a_warm_cache_reads_up_to_the_first_edit_and_writes_the_rest() {
+    let (receipt, counts, report) = receipt(
+        &body("claude-opus-4-6", 20),
+        &clears_all_but_last_three(&[]),
+        None,
+    );
+    let cleared = report.cuts.len();
+    assert!(cleared > 10, "{cleared}");
+    let all = 2 + 2 + 20 * (1 + WORDS);
+    assert_eq!(receipt.predicted_input_tokens_before, all);
+    assert_eq!(
+        receipt.predicted_input_tokens_after,
+        all - cleared * (WORDS - CLEARED)
+    );
+    // The newest answer and its result are new in either case.
+    assert_eq!(receipt.predicted_cached_tokens_before, all - 1 - WORDS);
+    // System, first message and first call: five tokens, too few to be cached.
+    assert_eq!(
+        (counts.cached_after, receipt.predicted_cached_tokens_after),
+        (5, 0)
+    );
+    let million = |tokens: usize| tokens as f64 / 1e6;
+    let without = 0.5 * million(all - 1 - WORDS) + 6.25 * million(1 + WORDS);
+    let with = 6.25 * million(receipt.predicted_input_tokens_after);
+    assert!((receipt.predicted_usd_without.unwrap() - without).abs() < 1e-12);
+    assert!((receipt.predicted_usd_with.unwrap() - with).abs() < 1e-12);
+    let next = receipt.predicted_next_usd_with.unwrap();
+    assert!((next - 0.5 * million(receipt.predicted_input_tokens_after)).abs() < 1e-12);
+    assert_eq!(receipt.first_edit_at, report.first_edit_at);
+    assert_eq!(receipt.price_date, crate::models::TABLE_DATE);
+    assert_eq!(receipt.basis, Basis::Exact);
+}
+
+#[test]
+fn the_break_even_is_where_the_bills_with_and_without_cross() {
+    let (receipt, counts, _) = receipt(
+        &body("claude-opus-4-6", 20),
+        &clears_all_but_last_three(&["models.claude-opus-4-6.min_cache_tokens=0"]),
+        None,
+    );
+    let turns = receipt.break_even_turns.unwrap();
+    let removed = counts.before - counts.after;
+    let by_hand = (1.25 - 0.1) / 0.1 * counts.rewritten as f64 / removed as f64;
+    assert!(turns > 1.0 && (turns - by_hand).abs() < 1e-9, "{turns}");
+    // This request saves what it does not read, so it counts as the first turn.
+    let total = |this: Option<f64>, next: Option<f64>, further: f64| {
+        this.unwrap() + further * next.unwrap()
+    };
+    let pays_after = |further: f64| {
+        let with = total(
+            receipt.predicted_usd_with,
+            receipt.predicted_next_usd_with,
+            further,
+        );
+        let without = total(
+            receipt.predicted_usd_without,
+            receipt.predicted_next_usd_without,
+            further,
+        );
+        with < without
+    };
+    assert!(!pays_after(turns - 1.01) && pays_after(turns - 0.99));
+}
+
+#[test]
+fn a_cold_cache_writes_everything_and_a_cut_pays_at_once() {
+    let policy = clears_all_but_last_three(&[]);
+    let (receipt, ..) = receipt(&body("claude-opus-4-6", 20), &policy, Some(Cache::Cold));
+    assert_eq!(receipt.cache, Cache::Cold);
+    assert_eq!(receipt.predicted_cached_tokens_before, 0);
+    let usd = |tokens: usize| tokens as f64 * 6.25 / 1e6;
+    let without = usd(receipt.predicted_input_tokens_before);
+    assert!((receipt.predicted_usd_without.unwrap() - without).abs() < 1e-12);
+    assert_eq!(receipt.break_even_turns, Some(0.0));
+}
+
+#[test]
+fn the_first_request_of_a_conversation_is_cold_whatever_the_caller_says() {
+    let (receipt, _, report) = receipt(
+        &body("claude-opus-4-6", 0),
+        &Policy::default(),
+        Some(Cache::Warm),
+    );
+    assert_eq!((report.cached, receipt.cache), (None, Cache::Cold));
+    assert_eq!(receipt.break_even_turns, None, "nothing was removed");
+}
+
+#[test]
+fn input_below_the_smallest_cacheable_prefix_is_plain_input() {
+    let body = body("claude-opus-4-6", 1);
+    let (receipt, ..) = receipt(&body, &Policy::default(), None);
+    assert!(receipt.predicted_input_tokens_before < 4096);
+    let plain = receipt.predicted_input_tokens_before as f64 * 5.0 / 1e6;
+    assert!((receipt.predicted_usd_with.unwrap() - plain).abs() < 1e-12);
+    assert_eq!(receipt.predicted_usd_with, receipt.predicted_next_usd_with);
+}
+
+#[test]
+fn openai_hits_come_in_steps_and_writes_cost_nothing_extra() {
+    let policy = Policy::default();
+    let mut terms = policy.terms(Some("gpt-5"));
+    assert_eq!(hit(&terms, 3000, 1500), 1408);
+    assert_eq!(hit(&terms, 3000, 1023), 0);
+    assert!((units(&terms, 3000, 1408) - (0.1 * 1408.0 + 1592.0)).abs() < 1e-9);
+    terms.rules.step_tokens = None;
+    assert_eq!(hit(&terms, 3000, 1500), 1500);
+}
+
+#[test]
+fn a_model_without_a_price_has_counts_and_a_break_even_but_no_dollars() {
+    let (receipt, ..) = receipt(
+        &body("own-model", 20),
+        &clears_all_but_last_three(&[]),
+        None,
+    );
+    assert_eq!(receipt.prices, PriceSource::Unknown);
+    assert_eq!(receipt.predicted_usd_with, None);
+    assert!(receipt.break_even_turns.unwrap() > 0.0);
+}
+
+/// A session of `steps` builds with long logs.
+fn builds(steps: usize) -> Vec<u8> {
+    let mut messages = vec![serde_json::json!({ "role": "user", "content": "look" })];
+    for step in 0..steps {
+        let id = format!("t{step}");
+        messages.push(serde_json::json!({ "role": "assistant", "content": [
+            { "type": "tool_use", "id": id, "name": "Bash", "input": { "command": "make" } }] }));
+        let log: String = (0..600)
+            .map(|n| format!("step {step} builds unit {n}\n"))
+            .collect();
+        messages.push(serde_json::json!({ "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": id, "content": log }] }));
+    }
+    serde_json::json!({ "model": "claude-opus-5", "messages": messages })
+        .to_string()
+        .into_bytes()
+}
+
+#[test]
+fn between_rounds_the_whole_of_what_was_sent_is_read() {
+    // Without a horizon no round ever pays: an edit of an earlier request is no rewrite.
+    let settings = ["rounds.horizon=0".to_owned()];
+    let policy = Policy::resolve(Some("steady"), None, &settings).unwrap();
+    let (receipt, counts, report) = receipt(&builds(8), &policy, None);
+    assert!(report.account.is_some_and(|account| !account.is_round));
+    assert!(counts.before > counts.after);
+    let cached = report.cached.unwrap();
+    assert!(report.first_edit_at.unwrap() < cached.before);
+    assert_eq!(cached.after, cached.new_after);
+    assert_eq!((counts.rewritten, receipt.break_even_turns), (0, Some(0.0)));
+    assert!(receipt.predicted_usd_with < receipt.predicted_usd_without);
+}
+
+#[test]
+fn a_round_writes_again_what_stands_behind_its_first_cut() {
+    let policy = Policy::preset("steady").unwrap();
+    let is_round = |report: &Report| report.account.is_some_and(|account| account.is_round);
+    let (receipt, counts, report) = (4..20)
+        .map(|steps| receipt(&builds(steps), &policy, None))
+        .find(|(.., report)| is_round(report))
+        .unwrap();
+    let cached = report.cached.unwrap();
+    assert!(cached.after < cached.new_after);
+    assert!(counts.rewritten > 0 && receipt.break_even_turns.unwrap() > 0.0);
+    // The gate took the round because it pays within its horizon.
+    assert!(receipt.break_even_turns.unwrap() <= policy.rounds.horizon + 1.0);
+}
+
+#[test]
+fn tool_schemas_are_counted_on_both_sides_and_make_it_an_estimate() {
+    let text = r#"{"model":"gpt-5","tools":[{"type":"function","function":{"name":"a b c"}}],
+        "messages":[{"role":"user","content":"one two"},{"role":"assistant","content":"three"},
+        {"role":"user","content":"four"}]}"#;
+    let (receipt, counts, _) = receipt(text.as_bytes(), &Policy::default(), None);
+    assert_eq!(receipt.basis, Basis::Estimate);
+    assert_eq!((counts.before, counts.after), (3 + 4, 3 + 4));
+    assert_eq!(counts.cached_before, 3 + 2);
+}
+
+#[test]
+fn a_ratio_spreads_tokens_over_the_bytes() {
+    let policy = clears_all_but_last_three(&[]);
+    let outcome = prune(&body("claude-opus-4-6", 20), &Request::default(), &policy).report;
+    let counts = Counts::by_ratio(&outcome, 2.6);
+    let cached = outcome.cached.unwrap();
+    assert_eq!(counts.basis, Basis::Estimate);
+    assert_eq!(
+        counts.before,
+        (outcome.before.chars as f64 / 2.6).ceil() as usize
+    );
+    let share = counts.cached_before as f64 / counts.before as f64;
+    let bytes = cached.before as f64 / outcome.before.bytes as f64;
+    assert!((share - bytes).abs() < 1e-3);
+    assert!(counts.rewritten > 0 && counts.rewritten + counts.cached_after < counts.after);
+}
+
+#[test]
+fn a_receipt_can_be_written_as_json() {
+    let (receipt, ..) = receipt(
+        &body("claude-opus-4-6", 20),
+        &clears_all_but_last_three(&[]),
+        None,
+    );
+    let value = serde_json::to_value(receipt).unwrap();
+    assert_eq!(value["cache"], "warm");
+    assert_eq!(value["basis"], "exact");
+    assert!(value["predicted_usd_with"].as_f64().unwrap() > 0.0);
+}
