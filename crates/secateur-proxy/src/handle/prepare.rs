@@ -13,7 +13,7 @@ use super::{Arrival, Shared};
 use crate::audit::FailOpen;
 use crate::encoding::{Encoding, decode};
 use crate::pipeline::{Decision, Job, decide};
-use crate::summary::{Desk, SummaryOutcome, summary_request};
+use crate::summary::{Desk, Obtained, summary_request};
 use crate::upstream::OutBody;
 
 /// Runs the chain over a body that is there.
@@ -50,12 +50,12 @@ pub(super) async fn prepare(
     if decision.wanted.is_empty() {
         return decision;
     }
-    let summary = obtain(shared, arrival, dialect, &decision).await;
-    let mut decision = match summary {
-        SummaryOutcome::Made => decide(job, &shared.slots).await,
-        _ => decision,
+    let obtained = obtain(shared, arrival, dialect, &decision).await;
+    let mut decision = match obtained.any_made {
+        true => decide(job, &shared.slots).await,
+        false => decision,
     };
-    decision.summary = Some(summary);
+    decision.summary = Some(obtained.outcome);
     decision
 }
 
@@ -65,7 +65,7 @@ async fn obtain(
     arrival: &Arrival,
     dialect: DialectId,
     decision: &Decision,
-) -> SummaryOutcome {
+) -> Obtained {
     let desk = Desk {
         client: shared.client.clone(),
         surfaces: Arc::clone(&shared.surfaces),
