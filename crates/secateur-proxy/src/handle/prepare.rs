@@ -14,7 +14,7 @@ use crate::audit::{FailOpen, Mechanic};
 use crate::capture::CutRequest;
 use crate::encoding::{Encoding, decode};
 use crate::pipeline::{Decision, Job, decide};
-use crate::summary::{Desk, SummaryOutcome, summary_request};
+use crate::summary::{Desk, Obtained, summary_request};
 use crate::upstream::OutBody;
 
 /// Runs the chain over a body that is there.
@@ -102,12 +102,12 @@ async fn run_chain(
     if decision.wanted.is_empty() {
         return decision;
     }
-    let summary = obtain(shared, arrival, dialect, &decision).await;
-    let mut decision = match summary {
-        SummaryOutcome::Made => decide(job, &shared.slots).await,
-        _ => decision,
+    let obtained = obtain(shared, arrival, dialect, &decision).await;
+    let mut decision = match obtained.any_made {
+        true => decide(job, &shared.slots).await,
+        false => decision,
     };
-    decision.summary = Some(summary);
+    decision.summary = Some(obtained.outcome);
     decision
 }
 
@@ -117,7 +117,7 @@ async fn obtain(
     arrival: &Arrival,
     dialect: DialectId,
     decision: &Decision,
-) -> SummaryOutcome {
+) -> Obtained {
     let desk = Desk {
         client: shared.client.clone(),
         surfaces: Arc::clone(&shared.surfaces),

@@ -115,6 +115,11 @@ impl SummaryCache {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What is known in memory.
+    pub(super) fn known(&self, place: &(Arc<str>, SummaryKey)) -> Option<Found> {
+        self.entries().get(place)
+    }
+
     fn find(&self, place: (Arc<str>, SummaryKey)) -> Found {
         if let Some(found) = self.entries().get(&place) {
             return found;

@@ -83,6 +83,15 @@ impl SummaryOutcome {
     }
 }
 
+/// What came of the summaries that a request wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Obtained {
+    /// What became of them: made, or why one was not.
+    pub(crate) outcome: SummaryOutcome,
+    /// Whether there is one that was not there before.
+    pub(crate) any_made: bool,
+}
+
 /// How a call ended, for all who wait for it.
 type Ending = Option<SummaryOutcome>;
 type Place = (Arc<str>, SummaryKey);
@@ -127,13 +136,13 @@ impl Summarizer {
         workload: &Arc<Workload>,
         wanted: &[WantedSummary],
         prepare: impl Fn(&WantedSummary) -> Option<Request<OutBody>>,
-    ) -> SummaryOutcome {
+    ) -> Obtained {
         let deadline = Instant::now() + workload.summary.wait;
         let calls: Vec<_> = wanted
             .iter()
             .map(|want| self.start(desk, workload, want, &prepare))
             .collect();
-        let mut outcome = SummaryOutcome::Made;
+        let (mut outcome, mut any_made) = (SummaryOutcome::Made, false);
         for (want, call) in wanted.iter().zip(calls) {
             let ended = match call {
                 Ok(mut ending) => {
@@ -146,11 +155,16 @@ impl Summarizer {
                 }
                 Err(refused) => refused,
             };
-            if ended != SummaryOutcome::Made {
-                outcome = self.settle_without(workload, want.key, ended).await;
+            let ended = match ended {
+                SummaryOutcome::Made => ended,
+                _ => self.settle_without(workload, want.key, ended).await,
+            };
+            match ended {
+                SummaryOutcome::Made => any_made = true,
+                _ => outcome = ended,
             }
         }
-        outcome
+        Obtained { outcome, any_made }
     }
 
     /// Joins the call for a key, or makes it.
@@ -165,6 +179,10 @@ impl Summarizer {
         let mut under_way = self.under_way();
         if let Some(ending) = under_way.get(&place) {
             return Ok(ending.clone());
+        }
+        // A call that ended since the chain looked.
+        if let Some(Found::Ready(_)) = self.cache.known(&place) {
+            return Ok(watch::channel(Some(SummaryOutcome::Made)).1);
         }
         let Ok(slot) = Arc::clone(&self.calls).try_acquire_owned() else {
             return Err(SummaryOutcome::OverBudget);

@@ -13,7 +13,7 @@ fn it_says_what_was_saved_and_where_to_look() {
         "in front of a strict provider",
         "/metrics",
         "/w/pruned",
-        "$",
+        "cost USD",
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }

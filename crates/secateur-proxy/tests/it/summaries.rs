@@ -23,6 +23,12 @@ fn summarizes(summary: &str, strategy: &str) -> String {
 const PATIENT: &str = "wait_ms = 20000";
 const TURNS: usize = 31;
 
+/// A conversation that no other dialect has: a summary is kept by content, whatever the dialect.
+fn history(dialect: DialectId, turns: usize, stream: bool) -> String {
+    conversation(dialect, turns, stream)
+        .replace("question", &format!("question {stream} {dialect}"))
+}
+
 async fn send(stage: &Stage, dialect: DialectId, stream: bool, body: &str) -> Vec<Received> {
     send_with(stage, dialect, stream, body, "").await
 }
@@ -64,9 +70,7 @@ async fn the_same_history_gets_the_same_bytes_in_every_dialect() {
     let mut events = 0;
     for dialect in DialectId::ALL {
         for stream in [false, true] {
-            // A history of its own for each.
-            let body = conversation(dialect, TURNS, stream)
-                .replace("question", &format!("question of {stream}"));
+            let body = history(dialect, TURNS, stream);
             let first = send(&stage, dialect, stream, &body).await;
             assert_eq!(first.len(), 2, "{dialect}: a call and the request");
             let (call, sent) = (&first[0], &first[1]);
@@ -90,8 +94,7 @@ async fn the_same_history_gets_the_same_bytes_in_every_dialect() {
             assert_eq!(again.len(), 1, "{dialect}: no second call");
             assert_eq!(again[0].body, sent.body, "{dialect}: other bytes");
             // A later request of the conversation begins with the same bytes.
-            let longer = conversation(dialect, TURNS + 2, stream)
-                .replace("question", &format!("question of {stream}"));
+            let longer = history(dialect, TURNS + 2, stream);
             let later = send(&stage, dialect, stream, &longer).await;
             let shared = sent_text.find("answer 29").unwrap();
             assert_eq!(later.len(), 1);
@@ -138,7 +141,7 @@ async fn without_a_summary_the_digest_stands_for_good() {
         let options = fails_at_summaries(status, answer);
         let stage = Stage::with(&summarizes(PATIENT, ""), options, |_| {}).await;
         for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
-            let body = conversation(dialect, TURNS, false);
+            let body = history(dialect, TURNS, false);
             let first = send(&stage, dialect, false, &body).await;
             assert_eq!(first.len(), 2, "{dialect} {status}");
             let sent = text(&first[1].body);
@@ -158,7 +161,7 @@ async fn without_a_summary_the_digest_stands_for_good() {
 async fn a_slow_summary_costs_the_wait_and_nothing_else() {
     let stage = Stage::new(&summarizes("wait_ms = 50", "")).await;
     for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
-        let body = conversation(dialect, TURNS, false);
+        let body = history(dialect, TURNS, false);
         let first = send_with(&stage, dialect, false, &body, "delay=400").await;
         let sent = first.iter().find(|one| !is_summary_call(one)).unwrap();
         assert!(text(&sent.body).contains("20 turns summarized]\""));
@@ -182,7 +185,7 @@ async fn a_summary_can_be_made_beside_the_requests() {
     let more = summarizes("wait_ms = 0", "summary_on_miss = \"earlier\"");
     let stage = Stage::new(&more).await;
     for dialect in DialectId::ALL {
-        let body = conversation(dialect, TURNS, false);
+        let body = history(dialect, TURNS, false);
         let first = send(&stage, dialect, false, &body).await;
         let sent = first.iter().find(|one| !is_summary_call(one)).unwrap();
         assert_eq!(sent.body, body.as_bytes(), "{dialect}: not cut yet");
@@ -207,7 +210,7 @@ async fn a_used_up_budget_makes_no_calls() {
     let more = summarizes("wait_ms = 20000\ncalls_per_minute = 1", "");
     let stage = Stage::new(&more).await;
     for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
-        let body = conversation(dialect, TURNS, false);
+        let body = history(dialect, TURNS, false);
         let received = send(&stage, dialect, false, &body).await;
         let event = stage.events.last(at + 1).await;
         if at == 0 {

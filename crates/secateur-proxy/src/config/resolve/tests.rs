@@ -99,6 +99,20 @@ fn errors_name_the_line() {
         4,
         "NOT_SET",
     );
+    fails("[upstream]\nca_file = \"none.pem\"\n", 2, "none.pem");
+    fails("[upstream]\n\nca_file = \"Cargo.toml\"\n", 3, "PEM");
+    fails(
+        "[workload.a]\nupstream.ca_file = \"x\"\n",
+        2,
+        "under [upstream]",
+    );
+    fails("[workload.a.summary]\nwait = 1\n", 2, "wait_ms");
+    fails("[summaries]\nmax_mb = 0\n", 2, "1 to");
+    fails(
+        "[workload.a]\n[workload.a.policy.summarized-turns]\nsummary = \"model\"\n",
+        3,
+        "summary_model",
+    );
     fails("[timeouts]\nconnect_s = 0\n", 2, "above 0");
     fails("max_body_mb = 0\n", 1, "1 to");
     fails("[workload.\"a b\"]\n", 1, "letters");
