@@ -70,6 +70,9 @@ Examples:
     /// Write and check the proxy's configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// See what the canary switched off, and switch it on again.
+    #[command(subcommand)]
+    Canary(crate::canary::CanaryCommand),
     /// Rank the chunks of a RAG context against a question: the scores behind `low-rank-chunks`.
     #[command(after_help = "\
 Reads JSON {\"question\": …, \"chunks\": [text, {\"title\": …, \"text\": …}, …]}, or a prompt with chunks in

@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 bad input, 2 bad usage.
 
 mod args;
+mod canary;
 mod check;
 mod input;
 mod lists;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => proxy::serve(&args),
         Command::Demo(args) => proxy::demo(&args),
         Command::Config(command) => proxy::config(&command),
+        Command::Canary(command) => canary::run(&command),
         Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),
