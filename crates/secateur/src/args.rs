@@ -84,6 +84,9 @@ Examples:
     /// Look into the audit ledger: rows, one row explained, exports, savings.
     #[command(subcommand)]
     Audit(crate::audit::args::AuditCommand),
+    /// See what the canary switched off, and switch it on again.
+    #[command(subcommand)]
+    Canary(crate::canary::CanaryCommand),
     /// Rank the chunks of a RAG context against a question: the scores behind `low-rank-chunks`.
     #[command(after_help = "\
 Reads JSON {\"question\": …, \"chunks\": [text, {\"title\": …, \"text\": …}, …]}, or a prompt with chunks in

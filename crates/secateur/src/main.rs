@@ -4,6 +4,7 @@
 
 mod args;
 mod audit;
+mod canary;
 mod check;
 mod input;
 mod lists;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Mcp(args) => proxy::mcp(&args),
         Command::Config(command) => proxy::config(&command),
         Command::Audit(command) => audit::run(&command),
+        Command::Canary(command) => canary::run(&command),
         Command::Rank(args) => rank::run(&args),
         Command::Dialects { json } => lists::dialects(json),
         Command::Strategies { id, json } => lists::strategies(id.as_deref(), json),

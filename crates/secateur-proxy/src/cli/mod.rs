@@ -1,5 +1,6 @@
 //! What the commands do, without their arguments: plain options in, plain errors out.
 
+mod canary;
 mod config_file;
 mod keeping;
 mod reload;
@@ -7,6 +8,7 @@ mod serve;
 
 pub use crate::demo::{DemoOptions, demo};
 pub use crate::recall::{McpOptions, mcp};
+pub use canary::{ResumeOptions, canary_list, canary_resume};
 pub use config_file::{CONFIG_NAME, config_check, config_init, load_config};
 pub(crate) use keeping::attach;
 pub use serve::{ServeOptions, serve};
@@ -37,12 +39,20 @@ pub enum CommandError {
     /// A file is there already.
     #[error("{} is there already; name another file, or say --force", .0.display())]
     Exists(PathBuf),
+    /// The ledger cannot be used.
+    #[error("{0}")]
+    Ledger(#[from] secateur_ledger::LedgerError),
+    /// There is nothing to resume.
+    #[error("{stack} of {workload} is not off")]
+    NotRetired {
+        /// The workload.
+        workload: String,
+        /// The stack.
+        stack: String,
+    },
     /// Output could not be written, or the system refused something.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The ledger cannot be used.
-    #[error("the ledger cannot be used: {0}")]
-    Ledger(#[from] secateur_ledger::LedgerError),
     /// Something did not go as the demonstration expects.
     #[error("the demonstration failed: {0}")]
     Demo(String),

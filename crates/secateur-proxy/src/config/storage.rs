@@ -122,7 +122,7 @@ impl Reader<'_> {
             }
             (Some(url), None) => self.ledger_url(url)?,
             (None, Some(variable)) => self.secret(variable)?,
-            (None, None) => Secret::new(&sqlite_url(&folder.join(LEDGER_FILE))),
+            (None, None) => Secret::new(&secateur_ledger::default_url(folder)),
         };
         let spool_dir = raw.spool_dir.unwrap_or_else(|| SPOOL_FOLDER.into());
         let capture_key = match &raw.capture_key_env {
@@ -194,9 +194,6 @@ impl Reader<'_> {
         })
     }
 }
-
-/// The ledger beside the configuration.
-const LEDGER_FILE: &str = "secateur-ledger.db";
 
 /// Where rows wait beside the configuration.
 const SPOOL_FOLDER: &str = "secateur-spool";

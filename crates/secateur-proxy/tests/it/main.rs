@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod canary;
+#[cfg(test)]
+mod canary_controls;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod hostile;

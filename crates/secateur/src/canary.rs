@@ -1,0 +1,59 @@
+//! `secateur canary`: arguments in, the proxy's own functions do the rest.
+
+use clap::Subcommand;
+use secateur_proxy::cli::{self, ResumeOptions};
+
+use crate::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CanaryCommand {
+    /// List the stacks that are off and the mechanics that were switched.
+    #[command(after_help = "Example:\n  secateur canary list --ledger sqlite:secateur-ledger.db")]
+    List {
+        /// The ledger that the proxies share: sqlite:PATH or postgres://…
+        #[arg(long, value_name = "URL")]
+        ledger: String,
+    },
+    /// Switch a stack on again that was rolled back. Only a person does this.
+    #[command(after_help = "\
+Older scores no longer count; all replicas follow within seconds.
+
+Example:
+  secateur canary resume --ledger sqlite:secateur-ledger.db --workload agent --stack m7")]
+    Resume {
+        /// The ledger that the proxies share: sqlite:PATH or postgres://…
+        #[arg(long, value_name = "URL")]
+        ledger: String,
+        /// Whose stack.
+        #[arg(long, short = 'w')]
+        workload: String,
+        /// Which stack, such as m7.
+        #[arg(long)]
+        stack: String,
+        /// Who takes the decision, for the timeline.
+        #[arg(long, default_value = "command line")]
+        by: String,
+    },
+}
+
+pub(crate) fn run(command: &CanaryCommand) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let done = match command {
+        CanaryCommand::List { ledger } => cli::canary_list(ledger, &mut out),
+        CanaryCommand::Resume {
+            ledger,
+            workload,
+            stack,
+            by,
+        } => {
+            let options = ResumeOptions {
+                ledger: ledger.clone(),
+                workload: workload.clone(),
+                stack: stack.clone(),
+                by: by.clone(),
+            };
+            cli::canary_resume(&options, &mut out)
+        }
+    };
+    done.map_err(|error| Failure::bad_input(error.to_string()))
+}
