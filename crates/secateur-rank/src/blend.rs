@@ -1,7 +1,7 @@
 //! Puts the single kinds of evidence together into one score per chunk.
 
 use crate::index::Index;
-use crate::{Chunk, bm25, letters, links, neighbours, titles};
+use crate::{Chunk, bm25, coverage, letters, links, neighbours, titles};
 
 /// How much each kind of evidence counts beside the words of the text (which count 1).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,15 +16,16 @@ pub struct Weights {
     pub nearness: f32,
     /// A text that opens with the subject of a title that matches. Default 0.8.
     pub opening: f32,
-    /// Being named by a chunk that scores well. Default 0.6.
+    /// Being named by a chunk that scores well, times the share of the question that no single chunk
+    /// covers. Default 2.
     pub link: f32,
-    /// A rare name shared with a chunk that scores well. Default 0.3.
+    /// A rare name shared with a chunk that scores well, times the same share. Default 1.
     pub name: f32,
     /// How many links in a row count. Default 2.
     pub steps: u8,
     /// The score of the neighbouring chunk of the same document. Default 0.15.
     pub neighbour: f32,
-    /// Likeness of meaning, in the hybrid scorer. Default 0.15.
+    /// Likeness of meaning, in the hybrid scorer. Default 1.
     pub meaning: f32,
 }
 
@@ -36,11 +37,11 @@ impl Default for Weights {
             letters: 0.8,
             nearness: 0.2,
             opening: 0.8,
-            link: 0.6,
-            name: 0.3,
+            link: 2.0,
+            name: 1.0,
             steps: 2,
             neighbour: 0.15,
-            meaning: 0.15,
+            meaning: 1.0,
         }
     }
 }
@@ -75,14 +76,16 @@ pub(crate) fn score(
         *score += weights.neighbour * beside;
     }
     to_unit(&mut scores);
+    let open = coverage::left_open(&index);
     let mut linked = scores.clone();
-    for _ in 0..weights.steps {
+    let steps = if open > 0.0 { weights.steps } else { 0 };
+    for _ in 0..steps {
         let named = links::named_by_good_chunks(&index, &linked);
         let sharing = links::sharing_names_with_good_chunks(&index, &linked);
         for (((linked, score), named), sharing) in
             linked.iter_mut().zip(&scores).zip(named).zip(sharing)
         {
-            *linked = score + weights.link * named + weights.name * sharing;
+            *linked = score + open * (weights.link * named + weights.name * sharing);
         }
         to_unit(&mut linked);
     }

@@ -1,6 +1,7 @@
 //! One pass over question, titles and texts: all counts that the lexical scores need.
 
 use crate::Chunk;
+use crate::starts::Starts;
 use crate::termmap::TermMap;
 use crate::tokenise::terms;
 
@@ -25,6 +26,8 @@ pub(crate) struct Counts {
     pub(crate) in_text: usize,
     /// Distinct terms of the title, without function words.
     pub(crate) title: Vec<u32>,
+    /// Distinct names in the text, and the terms of the title, without terms of the question.
+    pub(crate) names: Vec<u32>,
     /// How close neighbouring words of the question stand in the text: 0 (apart) to 1 (side by side).
     pub(crate) nearness: f32,
     /// Share of the title's terms among the first words of the text.
@@ -40,9 +43,13 @@ const NEVER: u32 = u32::MAX;
 impl Index {
     pub(crate) fn read(question: &str, chunks: &[Chunk<'_>]) -> Self {
         let mut map = TermMap::with_capacity(64);
-        let (query, pairs) = read_question(question, &mut map);
-        let titles: Vec<Vec<u32>> = chunks.iter().map(|c| title_terms(c, &mut map)).collect();
-        let mut scan = Scan::new(map, query.len(), &pairs);
+        let mut wanted = Starts::NONE;
+        let (query, pairs) = read_question(question, &mut map, &mut wanted);
+        let titles: Vec<Vec<u32>> = chunks
+            .iter()
+            .map(|chunk| title_terms(chunk, &mut map, &mut wanted))
+            .collect();
+        let mut scan = Scan::new(map, wanted, query.len(), &pairs);
         let chunks: Vec<Counts> = chunks
             .iter()
             .zip(titles)
@@ -61,9 +68,13 @@ impl Index {
 }
 
 /// The counts of the question's terms, and its pairs of neighbouring terms.
-fn read_question(question: &str, map: &mut TermMap) -> (Vec<f32>, Vec<(u32, u32)>) {
+fn read_question(
+    question: &str,
+    map: &mut TermMap,
+    wanted: &mut Starts,
+) -> (Vec<f32>, Vec<(u32, u32)>) {
     let mut found = Vec::new();
-    terms(question, |t| found.push(t));
+    terms(question, &Starts::ALL, |t| found.push(t));
     if found.iter().any(|t| !t.stop) {
         found.retain(|t| !t.stop);
     }
@@ -71,7 +82,9 @@ fn read_question(question: &str, map: &mut TermMap) -> (Vec<f32>, Vec<(u32, u32)
     let mut pairs = Vec::new();
     let mut previous: Option<u32> = None;
     for term in found {
-        let id = map.insert(term.key);
+        let Some(key) = term.key else { continue };
+        let id = map.insert(key);
+        wanted.insert(term.start);
         match counts.get_mut(id as usize) {
             Some(count) => *count += 1.0,
             None => counts.push(1.0),
@@ -94,12 +107,13 @@ fn read_question(question: &str, map: &mut TermMap) -> (Vec<f32>, Vec<(u32, u32)
 /// A pasted page as a question must not make every word of every chunk cost a search.
 const MAX_PAIRS: usize = 64;
 
-fn title_terms(chunk: &Chunk<'_>, map: &mut TermMap) -> Vec<u32> {
+fn title_terms(chunk: &Chunk<'_>, map: &mut TermMap, wanted: &mut Starts) -> Vec<u32> {
     let mut ids = Vec::new();
     if let Some(title) = chunk.title {
-        terms(title, |t| {
-            if !t.stop && !t.whole {
-                ids.push(map.insert(t.key));
+        terms(title, &Starts::ALL, |t| {
+            if let Some(key) = t.key.filter(|_| !t.stop && !t.whole) {
+                ids.push(map.insert(key));
+                wanted.insert(t.start);
             }
         });
     }
@@ -111,16 +125,22 @@ fn title_terms(chunk: &Chunk<'_>, map: &mut TermMap) -> Vec<u32> {
 /// Scratch space for the pass over one chunk after the other.
 struct Scan<'a> {
     map: TermMap,
+    /// Terms of the question and the titles: the ids below this one.
+    looked_for: u32,
+    /// How they begin.
+    wanted: Starts,
     pairs: &'a [(u32, u32)],
     /// For each question term, the pairs that it is part of.
     pairs_of: Vec<Vec<usize>>,
     last_at: Vec<u32>,
     best_gap: Vec<u32>,
     count: Vec<f32>,
+    /// Names of the chunk at hand.
+    is_name: Vec<bool>,
 }
 
 impl<'a> Scan<'a> {
-    fn new(map: TermMap, query_terms: usize, pairs: &'a [(u32, u32)]) -> Self {
+    fn new(map: TermMap, wanted: Starts, query_terms: usize, pairs: &'a [(u32, u32)]) -> Self {
         let mut pairs_of = vec![Vec::new(); query_terms];
         for (i, &(a, b)) in pairs.iter().enumerate() {
             pairs_of[a as usize].push(i);
@@ -128,6 +148,9 @@ impl<'a> Scan<'a> {
         }
         Self {
             count: vec![0.0; map.len()],
+            is_name: vec![false; map.len()],
+            looked_for: u32::try_from(map.len()).unwrap_or(NEVER),
+            wanted,
             map,
             pairs,
             pairs_of,
@@ -140,9 +163,15 @@ impl<'a> Scan<'a> {
         self.last_at.fill(NEVER);
         self.best_gap.fill(NEVER);
         let mut seen: Vec<u32> = Vec::new();
+        let mut names: Vec<u32> = Vec::new();
+        let asked = self.pairs_of.len();
         let mut at = 0_u32;
         let mut opening = 0_u32;
-        self.text(chunk.text, &mut at, |scan, id, at| {
+        self.text(chunk.text, &mut at, |scan, id, at, name| {
+            if name && id as usize >= asked && !scan.is_name[id as usize] {
+                scan.is_name[id as usize] = true;
+                names.push(id);
+            }
             if scan.count[id as usize] == 0.0 {
                 seen.push(id);
                 if at < OPENING_WORDS && title.binary_search(&id).is_ok() {
@@ -155,12 +184,20 @@ impl<'a> Scan<'a> {
         // A text that begins with its own title must not count it twice.
         if let Some(name) = chunk.title.filter(|name| !chunk.text.starts_with(name)) {
             at = at.saturating_add(NEAR_WORDS);
-            self.text(name, &mut at, |scan, id, _| {
+            self.text(name, &mut at, |scan, id, _, _| {
                 if scan.count[id as usize] == 0.0 {
                     seen.push(id);
                 }
                 scan.count[id as usize] += 1.0;
             });
+        }
+        for &id in &title {
+            if id as usize >= asked && !self.is_name[id as usize] {
+                names.push(id);
+            }
+        }
+        for &id in &names {
+            self.is_name[id as usize] = false;
         }
         let terms = seen
             .into_iter()
@@ -173,21 +210,24 @@ impl<'a> Scan<'a> {
             nearness: self.nearness(),
             opening: to_f32(opening) / to_f32(u32::try_from(title.len()).unwrap_or(NEVER)).max(1.0),
             title,
+            names,
         }
     }
 
-    fn text(&mut self, text: &str, at: &mut u32, mut known: impl FnMut(&mut Self, u32, u32)) {
-        terms(text, |term| {
-            let id = if term.name && !term.stop {
-                Some(self.map.insert(term.key))
-            } else {
-                self.map.get(term.key)
+    fn text(&mut self, text: &str, at: &mut u32, mut known: impl FnMut(&mut Self, u32, u32, bool)) {
+        let wanted = self.wanted;
+        terms(text, &wanted, |term| {
+            let id = match term.key {
+                Some(key) if term.name => Some(self.map.insert(key)),
+                Some(key) => self.map.get(key).filter(|id| *id < self.looked_for),
+                None => None,
             };
             if let Some(id) = id {
                 if self.count.len() <= id as usize {
                     self.count.push(0.0);
+                    self.is_name.push(false);
                 }
-                known(self, id, *at);
+                known(self, id, *at, term.name);
                 if (id as usize) < self.pairs_of.len() {
                     self.note_place(id, *at);
                 }

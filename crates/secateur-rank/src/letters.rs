@@ -82,14 +82,14 @@ struct Counts {
 /// The distinct runs of a question, in a table with open addressing.
 struct Runs {
     /// Run and number + 1; 0 is free.
-    slots: Vec<(u32, u16)>,
+    slots: Box<[(u32, u16); SLOTS]>,
     count: usize,
 }
 
 impl Runs {
     fn of(question: &str) -> Self {
         let mut runs = Self {
-            slots: vec![(0, 0); SLOTS],
+            slots: Box::new([(0, 0); SLOTS]),
             count: 0,
         };
         for word in question.split(|c: char| !c.is_alphanumeric()) {

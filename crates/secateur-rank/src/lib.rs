@@ -14,13 +14,14 @@
 //! ```
 //!
 //! The path of the data: `chunks` finds the chunks and the question in a text; `tokenise` (with `fold`,
-//! `stem`, `stop`) cuts text into terms; `index` counts them; `bm25`, `letters`, `titles`, `links` and `neighbours`
-//! are one kind of evidence each, and `meaning` (over `wordpiece` and `table`) the likeness of meaning; `blend` adds
-//! them up; `select` decides what stays.
+//! `stem`, `stop`, `starts`) cuts text into terms; `index` counts them; `bm25`, `letters`, `titles`, `links` and
+//! `neighbours` are one kind of evidence each, and `meaning` (over `wordpiece` and `table`) the likeness of meaning;
+//! `coverage` says how much links count; `blend` adds them up; `select` decides what stays.
 
 mod blend;
 mod bm25;
 pub mod chunks;
+mod coverage;
 mod fold;
 mod index;
 mod letters;
@@ -30,6 +31,7 @@ mod logarithm;
 mod meaning;
 mod neighbours;
 mod select;
+mod starts;
 mod stem;
 mod stop;
 #[cfg(feature = "static-table")]

@@ -51,7 +51,7 @@ pub(crate) fn sharing_names_with_good_chunks(index: &Index, scores: &[f32]) -> V
     let mut holders = vec![[(0.0_f32, usize::MAX); 2]; index.spread.len()];
     for source in best_places(scores, SOURCES) {
         let strength = scores[source] * scores[source];
-        for &(term, _) in &index.chunks[source].terms {
+        for &term in &index.chunks[source].names {
             let [first, second] = &mut holders[term as usize];
             if strength > first.0 {
                 *second = *first;
@@ -61,24 +61,23 @@ pub(crate) fn sharing_names_with_good_chunks(index: &Index, scores: &[f32]) -> V
             }
         }
     }
-    let best = |at: usize, terms: &[(u32, f32)]| {
-        let names = terms
-            .iter()
-            .map(|(term, _)| *term)
-            .filter(|t| *t as usize >= index.query.len());
+    let best = |at: usize, names: &[u32]| {
         let from_other = |term: u32| {
             let holder = holders[term as usize]
                 .iter()
                 .find(|(_, source)| *source != at);
             holder.map_or(0.0, |(strength, _)| strength * weight(term).min(1.0))
         };
-        names.map(from_other).fold(0.0, f32::max)
+        names
+            .iter()
+            .map(|&term| from_other(term))
+            .fold(0.0, f32::max)
     };
     index
         .chunks
         .iter()
         .enumerate()
-        .map(|(at, chunk)| best(at, &chunk.terms))
+        .map(|(at, chunk)| best(at, &chunk.names))
         .collect()
 }
 

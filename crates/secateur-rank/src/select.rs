@@ -3,14 +3,14 @@
 /// The drop rule. Scores are those of [`crate::Ranker::scores`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// Chunks under this score go. Default 0.3.
+    /// Chunks under this score go. Default 0.38.
     pub min_score: f32,
     /// At least this many chunks stay, the best ones, whatever their score. Default 3.
     pub min_keep: usize,
     /// At most this many chunks stay. Wins over `min_keep`. Default: no limit.
     pub max_keep: usize,
     /// Chunks are kept, best first, until they hold this share of the sum of all squared scores.
-    /// Squares make it adapt: one clear winner fills the share soon, a flat ranking never does. Default 0.8.
+    /// Squares make it adapt: one clear winner fills the share soon, a flat ranking never does. Default 0.95.
     pub keep_mass: f32,
 }
 
@@ -18,10 +18,10 @@ impl Default for Rule {
     /// Favours keeping: losing the right chunk costs more than keeping three wrong ones.
     fn default() -> Self {
         Self {
-            min_score: 0.3,
+            min_score: 0.38,
             min_keep: 3,
             max_keep: usize::MAX,
-            keep_mass: 0.8,
+            keep_mass: 0.95,
         }
     }
 }

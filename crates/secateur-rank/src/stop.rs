@@ -90,3 +90,29 @@ pub(crate) fn is_stop_word(word: &[u8]) -> bool {
         _ => false,
     }
 }
+
+/// True for the lower-case name of a month or a day: written like a name, and shared by everything.
+pub(crate) fn is_calendar_word(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"january"
+            | b"february"
+            | b"march"
+            | b"april"
+            | b"may"
+            | b"june"
+            | b"july"
+            | b"august"
+            | b"september"
+            | b"october"
+            | b"november"
+            | b"december"
+            | b"monday"
+            | b"tuesday"
+            | b"wednesday"
+            | b"thursday"
+            | b"friday"
+            | b"saturday"
+            | b"sunday"
+    )
+}

@@ -5,132 +5,220 @@
 //! give pairs of neighbouring characters. Keys are hashes with a fixed function: the same on every machine.
 
 use crate::fold::{fold, is_unspaced};
+use crate::starts::Starts;
 use crate::stem::stem;
-use crate::stop::is_stop_word;
+use crate::stop::{is_calendar_word, is_stop_word};
 
 /// One term of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Term {
-    pub(crate) key: u64,
+    /// None for a word that begins like none that is looked for.
+    pub(crate) key: Option<u64>,
+    /// Its beginning, for [`Starts`].
+    pub(crate) start: u16,
     /// A function word: matches nothing in a question.
     pub(crate) stop: bool,
     /// The whole of an identifier whose parts follow; it takes no place of its own in the text.
     pub(crate) whole: bool,
-    /// Begins with a capital letter inside a sentence: the name of something.
+    /// Begins with a capital letter inside a sentence of prose: the name of something.
     pub(crate) name: bool,
+}
+
+impl Term {
+    fn unknown(start: u16) -> Self {
+        Self {
+            key: None,
+            start,
+            stop: false,
+            whole: false,
+            name: false,
+        }
+    }
 }
 
 /// Words longer than this many bytes (encoded data, minified code) give their whole only.
 const MAX_PARTED: usize = 128;
 
-/// Calls `sink` with every term of `text`, in order. Linear in the length of the text.
-pub(crate) fn terms(text: &str, mut sink: impl FnMut(Term)) {
-    let mut part = Vec::with_capacity(64);
-    let mut rest = text;
-    loop {
-        let bytes = rest.as_bytes();
-        let skip = bytes
-            .iter()
-            .take_while(|b| b.is_ascii() && !is_word_byte(**b))
-            .count();
-        rest = &rest[skip..];
-        let bytes = rest.as_bytes();
-        let ascii = bytes.iter().take_while(|b| is_word_byte(**b)).count();
-        let pure = bytes.get(ascii).is_none_or(u8::is_ascii);
-        if ascii == 0 && pure {
-            if rest.is_empty() {
-                return;
+/// Calls `sink` with every term of `text`, in order. Names, and words that begin like one of `wanted`,
+/// have their key. Linear in the length of the text.
+pub(crate) fn terms(text: &str, wanted: &Starts, mut sink: impl FnMut(Term)) {
+    let mut part = Vec::with_capacity(MAX_PARTED);
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let word = Word::at(bytes, at);
+        match bytes.get(word.end) {
+            Some(next) if !next.is_ascii() => {
+                let rest = text.get(at..).unwrap_or_default();
+                let len = rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len());
+                if len > 0 {
+                    let inside = stands_inside_a_sentence(bytes, at);
+                    wide_word(&rest[..len], inside, wanted, &mut part, &mut sink);
+                }
+                // A character that is no part of a word is passed over.
+                let step = || rest.chars().next().map_or(1, char::len_utf8);
+                at += if len > 0 { len } else { step() };
             }
-            continue;
+            _ if word.end == at => at += 1,
+            next => {
+                let name = word.starts_upper
+                    && stands_inside_a_sentence(bytes, at)
+                    && !next.is_some_and(|next| CODE_MARKS.contains(next));
+                let (word, one) = (&bytes[at..word.end], word.is_one_part);
+                at += word.len();
+                ascii_word(word, one, name, wanted, &mut part, &mut sink);
+            }
         }
-        let inside = stands_inside_a_sentence(text, text.len() - rest.len());
-        let mut sink = |term: Term| {
-            sink(Term {
-                name: term.name && inside,
-                ..term
-            });
+    }
+}
+
+/// Marks that follow a type or a call in code, and no name in prose.
+const CODE_MARKS: &[u8] = b"([{<:=/&*!#>|";
+
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+
+/// What a byte is inside a word; 0 for bytes that end one.
+static KIND: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            _ => 0,
         };
-        if pure {
-            ascii_word(&bytes[..ascii], &mut part, &mut sink);
-            rest = &rest[ascii..];
-        } else {
-            let len = rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len());
-            if len == 0 {
-                let step = rest.chars().next().map_or(1, char::len_utf8);
-                rest = &rest[step..];
-                continue;
+        byte += 1;
+    }
+    kinds
+};
+
+/// A run of ASCII letters, digits and `_`, seen in one pass.
+#[derive(Clone, Copy)]
+struct Word {
+    end: usize,
+    starts_upper: bool,
+    /// `word`, `Word`, `WORD` or `1234`: no identifier with parts.
+    is_one_part: bool,
+}
+
+impl Word {
+    fn at(bytes: &[u8], start: usize) -> Self {
+        let kind = |at: usize| bytes.get(at).map_or(0, |byte| KIND[usize::from(*byte)]);
+        let first = kind(start);
+        let mut end = start;
+        let mut inner = 0;
+        if first != 0 {
+            end += 1;
+            loop {
+                let next = kind(end);
+                if next == 0 {
+                    break;
+                }
+                inner |= next;
+                end += 1;
             }
-            wide_word(&rest[..len], &mut part, &mut sink);
-            rest = &rest[len..];
+        }
+        let is_one_part = match first {
+            LOWER => inner & !LOWER == 0,
+            UPPER => inner & !LOWER == 0 || inner == UPPER,
+            DIGIT => inner & !DIGIT == 0,
+            _ => false,
+        };
+        Self {
+            end,
+            starts_upper: first == UPPER,
+            is_one_part,
         }
     }
 }
 
 /// A word behind a single space that follows a letter, a digit or a comma.
-fn stands_inside_a_sentence(text: &str, at: usize) -> bool {
-    match text.as_bytes().get(at.saturating_sub(2)..at) {
+fn stands_inside_a_sentence(text: &[u8], at: usize) -> bool {
+    match text.get(at.saturating_sub(2)..at) {
         Some(&[before, b' ']) => is_word_byte(before) || before == b',' || !before.is_ascii(),
         _ => false,
     }
 }
 
 fn is_word_byte(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
+    KIND[usize::from(b)] != 0
 }
 
 fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || fold(c).is_none()
 }
 
-fn ascii_word(word: &[u8], part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
-    if word.len() > MAX_PARTED {
-        sink(Term {
-            key: hash(word.iter().map(u8::to_ascii_lowercase)),
-            stop: false,
-            whole: false,
-            name: false,
-        });
+fn ascii_word(
+    word: &[u8],
+    is_one_part: bool,
+    name: bool,
+    wanted: &Starts,
+    part: &mut Vec<u8>,
+    sink: &mut impl FnMut(Term),
+) {
+    let lower = |part: &mut Vec<u8>, piece: &[u8]| {
+        part.clear();
+        part.extend(piece.iter().map(u8::to_ascii_lowercase));
+    };
+    if is_one_part && word.len() <= MAX_PARTED {
+        let start = Starts::of(word);
+        if !name && !wanted.may_hold(start) {
+            sink(Term::unknown(start));
+            return;
+        }
+        lower(part, word);
+        emit(part, name, wanted, sink);
         return;
     }
-    if first_part(word) < word.len() {
-        part.clear();
-        part.extend(word.iter().map(u8::to_ascii_lowercase));
-        stem(part);
+    lower(part, word);
+    let start = Starts::of(part);
+    if word.len() > MAX_PARTED || first_part(word) < word.len() {
+        let whole = word.len() <= MAX_PARTED;
+        if whole {
+            stem(part);
+        }
+        let key = wanted.may_hold(start).then(|| hash(part));
         sink(Term {
-            key: hash(part.iter().copied()),
-            stop: false,
-            whole: true,
-            name: false,
+            key,
+            whole,
+            ..Term::unknown(start)
         });
+        if !whole {
+            return;
+        }
     }
     let mut rest = word;
     while !rest.is_empty() {
-        let len = first_part(rest);
-        let piece = &rest[..len];
-        rest = &rest[len..];
-        if piece.first() == Some(&b'_') {
-            continue;
+        let (piece, behind) = rest.split_at(first_part(rest));
+        rest = behind;
+        if piece.first() != Some(&b'_') {
+            lower(part, piece);
+            emit(part, false, wanted, sink);
         }
-        part.clear();
-        part.extend(piece.iter().map(u8::to_ascii_lowercase));
-        emit(
-            part,
-            piece.first().is_some_and(u8::is_ascii_uppercase),
-            sink,
-        );
     }
 }
 
-fn emit(part: &mut Vec<u8>, name: bool, sink: &mut impl FnMut(Term)) {
+fn emit(part: &mut Vec<u8>, name: bool, wanted: &Starts, sink: &mut impl FnMut(Term)) {
+    let start = Starts::of(part);
+    if !name && !wanted.may_hold(start) {
+        sink(Term::unknown(start));
+        return;
+    }
     let stop = is_stop_word(part);
+    let name = name && !stop && !is_calendar_word(part);
     if !stop {
         stem(part);
     }
     sink(Term {
-        key: hash(part.iter().copied()),
+        key: Some(hash(part)),
         stop,
-        whole: false,
         name,
+        ..Term::unknown(start)
     });
 }
 
@@ -156,7 +244,13 @@ fn first_part(word: &[u8]) -> usize {
 }
 
 /// A word with characters outside ASCII: runs of unspaced script as pairs, the rest as one folded word each.
-fn wide_word(word: &str, part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
+fn wide_word(
+    word: &str,
+    inside: bool,
+    wanted: &Starts,
+    part: &mut Vec<u8>,
+    sink: &mut impl FnMut(Term),
+) {
     let mut rest = word;
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
@@ -168,7 +262,9 @@ fn wide_word(word: &str, part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
         if unspaced {
             pairs(run, sink);
         } else if run.is_ascii() {
-            ascii_word(run.as_bytes(), part, sink);
+            let run = run.as_bytes();
+            let is_one_part = Word::at(run, 0).is_one_part;
+            ascii_word(run, is_one_part, false, wanted, part, sink);
         } else {
             part.clear();
             let mut utf8 = [0; 4];
@@ -181,7 +277,7 @@ fn wide_word(word: &str, part: &mut Vec<u8>, sink: &mut impl FnMut(Term)) {
                     part.drain(.."ال".len());
                 }
             }
-            emit(part, first.is_uppercase(), sink);
+            emit(part, inside && first.is_uppercase(), wanted, sink);
         }
     }
 }
@@ -191,35 +287,32 @@ fn pairs(run: &str, sink: &mut impl FnMut(Term)) {
     let mut emitted = false;
     for c in run.chars() {
         if let Some(p) = previous {
-            sink(Term {
-                key: pair_key(p, c),
-                stop: false,
-                whole: false,
-                name: false,
-            });
+            sink(pair_term(p, c));
             emitted = true;
         }
         previous = Some(c);
     }
     if let (Some(c), false) = (previous, emitted) {
-        sink(Term {
-            key: pair_key(c, '\0'),
-            stop: false,
-            whole: false,
-            name: false,
-        });
+        sink(pair_term(c, '\0'));
     }
 }
 
-fn pair_key(a: char, b: char) -> u64 {
-    finish((u64::from(u32::from(a)) << 32 | u64::from(u32::from(b))) ^ 0x5eca_7e00_0000_0000)
+fn pair_term(a: char, b: char) -> Term {
+    let pair = u64::from(u32::from(a)) << 32 | u64::from(u32::from(b));
+    Term {
+        key: Some(finish(pair ^ 0x5eca_7e00_0000_0000)),
+        ..Term::unknown(0)
+    }
 }
 
-/// FNV-1a with a final mix: short, fixed, good enough for words.
-fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
-    let mut h: u64 = 0xcbf2_9ce4_8422_2325;
-    for b in bytes {
-        h = (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3);
+/// Eight bytes at a time, each time mixed; with the length, so that no two short words share a key.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut h = bytes.len() as u64;
+    for eight in bytes.chunks(8) {
+        let packed = eight
+            .iter()
+            .fold(0, |packed, b| packed << 8 | u64::from(*b));
+        h = finish(h.rotate_left(23) ^ packed);
     }
     finish(h)
 }
@@ -235,7 +328,7 @@ mod tests {
 
     fn keys(text: &str) -> Vec<u64> {
         let mut keys = Vec::new();
-        terms(text, |t| keys.push(t.key));
+        terms(text, &Starts::ALL, |t| keys.extend(t.key));
         keys
     }
 

@@ -63,14 +63,14 @@ options! {
         /// How the chunks that stay are ordered: `relevance` (best first) or `original`.
         order: ChunkOrder = ChunkOrder::Relevance,
         /// Chunks under this share of the best chunk's score go, 0 to 1.
-        min_score: f64 = 0.3,
+        min_score: f64 = 0.38,
         /// At least this many chunks stay, the best ones.
         min_keep: usize = 3,
         /// At most this many chunks stay; 0 is no limit. Wins over `min_keep`.
         max_keep: usize = 0,
         /// Chunks stay, best first, until they hold this share of the total score (scores squared, so
         /// that one clear winner fills it soon and a flat ranking late), 0 to 1.
-        keep_mass: f64 = 0.8,
+        keep_mass: f64 = 0.95,
         /// What chunks are scored by: `lexical` (words) or `hybrid` (words and meaning; needs a build with
         /// the static table).
         scorer: ChunkScorer = ChunkScorer::Lexical,
