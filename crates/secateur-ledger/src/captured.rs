@@ -18,7 +18,7 @@ pub struct CapturedCut {
     pub session: Option<String>,
     /// Its workload.
     pub workload: String,
-    /// When.
+    /// When it was cut last.
     pub at: Millis,
     /// The text.
     pub text: String,
@@ -76,6 +76,15 @@ pub(crate) fn capture(
             ],
         )?;
         if changed == 0 {
+            // Its conversation goes on, so it is as good as new.
+            store.execute(
+                "UPDATE captured SET at_ms = $3 WHERE workload = $1 AND id = $2 AND at_ms < $3",
+                &[
+                    Value::text(&cut.workload),
+                    Value::text(&cut.id),
+                    Value::Int(cut.at),
+                ],
+            )?;
             return Ok(());
         }
         store.execute(

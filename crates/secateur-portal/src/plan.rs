@@ -116,6 +116,27 @@ fn verdict_words(verdict: &Value) -> String {
     }
 }
 
+/// The ids of the cut texts, each once, in the plan's order.
+pub(crate) fn recall_ids(plan: &str) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Cuts {
+        #[serde(default)]
+        cuts: Vec<CutId>,
+    }
+    #[derive(Deserialize)]
+    struct CutId {
+        recall: Option<String>,
+    }
+    let mut ids: Vec<String> = Vec::new();
+    let cuts = serde_json::from_str::<Cuts>(plan).map_or(Vec::new(), |plan| plan.cuts);
+    for id in cuts.into_iter().filter_map(|cut| cut.recall) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
 impl PlanView {
     /// Reads a row's plan; `None` where it is no report.
     pub(crate) fn read(plan: &str) -> Option<Self> {

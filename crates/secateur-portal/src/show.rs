@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use secateur_ledger::LedgerError;
+use secateur_ledger::{CapturedCut, LedgerError, Recalled, Row};
 
 use crate::catalog::WorkloadInfo;
 use crate::pages::audit_list::{AuditListPage, ListQuery, PAGE_ROWS};
@@ -11,11 +11,15 @@ use crate::pages::audit_row::AuditRowPage;
 use crate::pages::quality::{QualityListPage, QualityPage};
 use crate::pages::start::StartPage;
 use crate::pages::workloads::WorkloadsPage;
+use crate::plan::recall_ids;
 use crate::portal::Portal;
 use crate::refuse::{Made, Refused};
 use crate::shell::Section;
 use crate::visit::Visit;
 use crate::{link, query, reply};
+
+/// Texts shown of one request at most.
+const MAX_CAPTURED: usize = 100;
 
 impl Portal {
     pub(crate) async fn show(&self, visit: &Visit, path: &str) -> Made {
@@ -66,9 +70,34 @@ impl Portal {
     async fn audit_row(&self, visit: &Visit, id: &str) -> Made {
         let found = self.ledger.row(id).await?;
         let row = found.ok_or(Refused::NotFound("There is no row with this id. It may not be written yet, or it may have been cleared away with age."))?;
-        let captured = self.ledger.captured_of(id).await;
+        let captured = self.captured(&row).await;
         let page = AuditRowPage::of(&row, captured, self.shell(visit, Section::Audit));
         Ok(reply::page(StatusCode::OK, &page))
+    }
+
+    /// What the row's plan cut, as far as it is kept. A text is kept once, under the request that cut it
+    /// first; the plan's ids find it for every later request.
+    async fn captured(&self, row: &Row) -> Result<Vec<CapturedCut>, LedgerError> {
+        let ids = recall_ids(row.plan.as_deref().unwrap_or_default());
+        if ids.is_empty() {
+            return self.ledger.captured_of(&row.id).await;
+        }
+        let mut found = Vec::new();
+        for id in ids.into_iter().take(MAX_CAPTURED) {
+            if let Recalled::Text { text, request, at } =
+                self.ledger.recall(&row.workload, &id).await?
+            {
+                found.push(CapturedCut {
+                    id,
+                    request,
+                    session: row.session.clone(),
+                    workload: row.workload.clone(),
+                    at,
+                    text,
+                });
+            }
+        }
+        Ok(found)
     }
 
     async fn quality_list(&self, visit: &Visit) -> Made {

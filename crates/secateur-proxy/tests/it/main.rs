@@ -17,6 +17,8 @@ mod process;
 #[cfg(test)]
 mod pruning;
 #[cfg(test)]
+mod recall;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod summaries;

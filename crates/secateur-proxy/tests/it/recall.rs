@@ -1,0 +1,253 @@
+//! What was cut comes back by the id in its placeholder, over HTTP and as a tool.
+
+use std::time::Duration;
+
+use secateur_ledger::{CaptureLimits, Filter, Ledger, LedgerOptions};
+use secateur_mock::MockOptions;
+use secateur_proxy::LedgerSink;
+use secateur_proxy::cli::{McpOptions, mcp};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+const SECRET: &str = "planted-in-an-old-result";
+
+/// Captures what it cuts, and forgets nothing for an hour.
+const CAPTURES: &str = r#"
+[workload.keeps]
+preset = "openclaw-aggressive"
+budget_ms = 20000
+policy = { m7 = { min_messages = 0, min_body_chars = 0 } }
+[workload.keeps.capture]
+max_age_hours = 1
+[workload.other]
+[ledger]
+capture_key_env = "VALUE_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+"#;
+
+struct Kept {
+    stage: Stage,
+    ledger: Ledger,
+    folder: tempfile::TempDir,
+}
+
+impl Kept {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
+        let mut options = LedgerOptions::new(url, folder.path().join("spool"));
+        options.capture_key = Some([7; 32]);
+        let ledger = Ledger::open(options).await.unwrap();
+        let attached = ledger.clone();
+        let stage = Stage::with(CAPTURES, MockOptions::default(), move |parts| {
+            parts.sink = std::sync::Arc::new(LedgerSink(attached.clone()));
+            parts.canary = std::sync::Arc::new(attached.clone());
+            parts.ledger = Some(attached);
+        })
+        .await;
+        Self {
+            stage,
+            ledger,
+            folder,
+        }
+    }
+
+    /// Sends a long session; the ids in its placeholders as the provider saw them.
+    async fn prune(&self) -> Vec<String> {
+        let answer = self
+            .stage
+            .post("/w/keeps/v1/messages", &[], session().to_string())
+            .await;
+        assert_eq!(answer.headers["x-secateur-stack"], "m7");
+        let received = self.stage.mock.received().pop().unwrap();
+        let sent = String::from_utf8(received.body.to_vec()).unwrap();
+        assert!(!sent.contains(SECRET));
+        let ids = sent.split("[recall:").skip(1);
+        ids.map(|rest| rest.split(']').next().unwrap().to_owned())
+            .collect()
+    }
+
+    async fn recall(&self, workload: &str, body: &Value) -> (u16, Value) {
+        let path = format!("/w/{workload}/v1/secateur/recall");
+        let answer = self.stage.post(&path, &[], body.to_string()).await;
+        (answer.status.as_u16(), answer.json())
+    }
+
+    /// Waits until an id is known.
+    async fn captured(&self, id: &str) -> Value {
+        for _ in 0..500 {
+            let (status, body) = self.recall("keeps", &json!({ "id": id })).await;
+            if status == 200 {
+                return body;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{id} was not captured");
+    }
+}
+
+fn result_text(at: usize) -> String {
+    format!("result {at} {SECRET} caf\u{e9}\n").repeat(80)
+}
+
+fn session() -> Value {
+    let mut messages = vec![json!({"role": "user", "content": "go"})];
+    for at in 0..8 {
+        let id = format!("t{at}");
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": "bash", "input": {"command": at.to_string()}}]}));
+        // The newest results stay.
+        let text = if at < 5 {
+            result_text(at)
+        } else {
+            "new".to_owned()
+        };
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": text}]}));
+    }
+    json!({"model": "claude-haiku-4-5", "max_tokens": 10, "messages": messages,
+        "tools": [{"name": "bash", "input_schema": {"type": "object"}}]})
+}
+
+#[tokio::test]
+async fn a_cut_text_comes_back_whole_by_the_id_in_its_placeholder() {
+    let kept = Kept::new().await;
+    let ids = kept.prune().await;
+    assert_eq!(ids.len(), 5);
+    for (at, id) in ids.iter().enumerate() {
+        let body = kept.captured(id).await;
+        assert_eq!(body["text"], result_text(at));
+        assert_eq!(body["next_offset"], Value::Null);
+    }
+    let (_, page) = kept
+        .recall(
+            "keeps",
+            &json!({"id": format!("[recall:{}]", ids[0]), "offset": 3, "max_chars": 5}),
+        )
+        .await;
+    assert_eq!(
+        (&page["text"], &page["next_offset"]),
+        (&json!("ult 0"), &json!(8))
+    );
+}
+
+#[tokio::test]
+async fn ids_of_other_workloads_dead_ids_and_nonsense_are_told_apart() {
+    let kept = Kept::new().await;
+    let ids = kept.prune().await;
+    kept.captured(&ids[0]).await;
+    let (status, body) = kept.recall("other", &json!({"id": ids[0]})).await;
+    assert_eq!(
+        (status, &body["error"]["type"]),
+        (404, &json!("unknown-id"))
+    );
+    let (status, body) = kept.recall("keeps", &json!({"id": "zzzz"})).await;
+    assert_eq!(
+        (status, &body["error"]["type"]),
+        (404, &json!("unknown-id"))
+    );
+    let (status, body) = kept.recall("keeps", &json!({"nothing": 1})).await;
+    assert_eq!((status, &body["error"]["type"]), (400, &json!("not-an-id")));
+    // A text that is over its limits is gone, and its id says so.
+    let none = CaptureLimits {
+        max_bytes: 1,
+        max_age: Duration::from_secs(3600),
+    };
+    kept.ledger.set_capture_limits("keeps", none);
+    let next = secateur_ledger::CapturedCut {
+        id: "fresh".to_owned(),
+        request: "r".to_owned(),
+        session: None,
+        workload: "keeps".to_owned(),
+        at: i64::MAX / 2,
+        text: "fresh".to_owned(),
+    };
+    kept.ledger.capture(next).await.unwrap();
+    let (status, body) = kept.recall("keeps", &json!({"id": ids[0]})).await;
+    assert_eq!((status, &body["error"]["type"]), (410, &json!("expired")));
+}
+
+#[tokio::test]
+async fn nothing_that_was_cut_lies_readable_on_disk_or_in_a_row() {
+    let kept = Kept::new().await;
+    let ids = kept.prune().await;
+    for id in &ids {
+        kept.captured(id).await;
+    }
+    kept.ledger.flush().await;
+    let rows = kept
+        .ledger
+        .rows(&Filter::default(), None, 10)
+        .await
+        .unwrap();
+    let row = kept.ledger.row(&rows[0].id).await.unwrap().unwrap();
+    assert!(row.plan.as_ref().is_some_and(|plan| plan.contains(&ids[0])));
+    assert!(!format!("{row:?}").contains(SECRET));
+    let mut files = 0;
+    for entry in std::fs::read_dir(kept.folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let found = bytes
+                .windows(SECRET.len())
+                .any(|at| at == SECRET.as_bytes());
+            assert!(!found, "{}", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_asks_for_a_cut_text_over_mcp() {
+    let kept = Kept::new().await;
+    let ids = kept.prune().await;
+    kept.captured(&ids[1]).await;
+    let call = |id: u32, arguments: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "secateur_recall", "arguments": arguments}})
+        .to_string()
+    };
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+        .to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string(),
+        call(3, json!({"id": ids[1]})),
+        call(4, json!({"id": "zzzz"})),
+        "not json".to_owned(),
+        json!({"jsonrpc": "2.0", "id": 5, "method": "no/such"}).to_string(),
+        call(6, json!({"id": ids[1], "max_chars": 10})),
+    ];
+    let options = McpOptions {
+        url: kept.stage.proxy.url().parse().unwrap(),
+        workload: "keeps".to_owned(),
+        key: None,
+    };
+    let input = lines.join("\n");
+    let serving = std::thread::spawn(move || {
+        let mut output = Vec::new();
+        mcp(&options, input.as_bytes(), &mut output).unwrap();
+        String::from_utf8(output).unwrap()
+    });
+    let output = tokio::task::spawn_blocking(move || serving.join().unwrap())
+        .await
+        .unwrap();
+    let answers: Vec<Value> = output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 7, "a notification has no answer: {output}");
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-03-26");
+    assert_eq!(answers[1]["result"]["tools"][0]["name"], "secateur_recall");
+    assert_eq!(answers[2]["result"]["content"][0]["text"], result_text(1));
+    assert_eq!(answers[3]["result"]["isError"], true);
+    assert_eq!(answers[4]["error"]["code"], -32700);
+    assert_eq!(answers[5]["error"]["code"], -32601);
+    let text = answers[6]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("result 1 p\n[characters 0 to 10 of "),
+        "{text}"
+    );
+}
