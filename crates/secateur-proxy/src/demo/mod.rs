@@ -216,7 +216,7 @@ mod tests {
         demo(
             &DemoOptions {
                 preset: Some("tessera".into()),
-                keep: false,
+                ..DemoOptions::default()
             },
             &mut out,
         )
