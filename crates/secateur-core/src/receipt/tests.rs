@@ -222,6 +222,19 @@ fn a_round_writes_again_what_stands_behind_its_first_cut() {
 }
 
 #[test]
+fn the_gate_of_rounds_goes_by_the_models_own_prices() {
+    let rounds = |settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+        let policy = Policy::resolve(Some("steady"), None, &settings).unwrap();
+        let report = prune(&builds(20), &Request::default(), &policy).report;
+        report.account.unwrap().rounds
+    };
+    assert!(rounds(&[]) > 0);
+    let dear = "models.claude-opus-5.cache_write_usd=1000";
+    assert_eq!(rounds(&[dear]), 0, "rewriting never pays");
+}
+
+#[test]
 fn tool_schemas_are_counted_on_both_sides_and_make_it_an_estimate() {
     let text = r#"{"model":"gpt-5","tools":[{"type":"function","function":{"name":"a b c"}}],
         "messages":[{"role":"user","content":"one two"},{"role":"assistant","content":"three"},

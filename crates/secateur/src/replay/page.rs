@@ -14,12 +14,12 @@ const STYLE: &str = "\
   --c0: #0b6bcb; --c1: #c2410c; --c2: #15803d; --c3: #9333ea; --c4: #be123c; --c5: #0f766e; --c6: #a16207; --c7: #475569; }
 @media (prefers-color-scheme: dark) { :root { --back: #12151c; --text: #e6e9f0; --dim: #97a0b3; --rule: #2b313d;
   --c0: #6cb6ff; --c1: #fb923c; --c2: #4ade80; --c3: #c084fc; --c4: #fb7185; --c5: #2dd4bf; --c6: #facc15; --c7: #cbd5e1; } }
-body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; background: var(--back); color: var(--text);
+body { margin: 2rem auto; max-width: 64rem; padding: 0 1rem; background: var(--back); color: var(--text);
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 p, figcaption, li { color: var(--dim); } figure { margin: 0; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .82rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .35rem .45rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 .over { color: var(--c4); font-weight: 600; } .under { color: var(--c2); }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; background: currentColor; }

@@ -172,6 +172,12 @@ pub(super) fn bill_against_kept(policies: &[Kept<'_>]) -> String {
             frame.top(policy.ids),
             frame.top(policy.lines),
         );
+        // A name at the right edge stands on the left of its point.
+        let (beside, anchor) = if left > 0.75 * WIDTH {
+            (left - 9.0, "end")
+        } else {
+            (left + 9.0, "start")
+        };
         let (name, colour) = (escape(policy.name), at % COLOURS);
         let _ = writeln!(
             frame.svg,
@@ -179,13 +185,12 @@ pub(super) fn bill_against_kept(policies: &[Kept<'_>]) -> String {
              <line class=\"tie\" x1=\"{left:.1}\" y1=\"{ids:.1}\" x2=\"{left:.1}\" y2=\"{lines:.1}\"/>\
              <circle class=\"dot\" cx=\"{left:.1}\" cy=\"{ids:.1}\" r=\"5\"/>\
              <rect class=\"dot\" x=\"{:.1}\" y=\"{:.1}\" width=\"9\" height=\"9\"/>\
-             <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{name}</text></g>",
+             <text class=\"name\" x=\"{beside:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{name}</text></g>",
             policy.bill,
             policy.ids,
             policy.lines,
             left - 4.5,
             lines - 4.5,
-            left + 9.0,
             lines + 4.0,
         );
     }
