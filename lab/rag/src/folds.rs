@@ -21,7 +21,7 @@ pub(crate) fn held_out(
     rank: impl Fn(&Contender) -> Vec<(Vec<Ranked>, usize)>,
 ) -> HeldOut {
     let mut grid = vec![Weights::default()];
-    for (link, name) in [(0.6, 0.15), (0.6, 0.3), (0.6, 0.5), (0.9, 0.3)] {
+    for (link, name) in [(1.0, 0.5), (2.0, 0.6), (2.0, 1.0), (3.0, 1.5)] {
         for letters in [0.0, 0.8] {
             for (opening, asked_title) in [(0.3, 0.0), (0.8, 0.6)] {
                 grid.push(Weights {

@@ -26,6 +26,15 @@ pub(crate) struct Ranked {
     pub(crate) gold: Vec<usize>,
 }
 
+impl Ranked {
+    /// Places, best first.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.scores.len()).collect();
+        order.sort_by(|&a, &b| self.scores[b].total_cmp(&self.scores[a]));
+        order
+    }
+}
+
 pub(crate) fn rank_questions(
     contender: &Contender,
     questions: &[Question],
@@ -74,11 +83,17 @@ pub(crate) fn rank_code(
     questions.iter().map(one).collect()
 }
 
-pub(crate) fn found(ranked: &[Ranked], depths: &[usize]) -> Found {
+/// The questions of one half: every second one, from the first (0) or the second (1) on.
+pub(crate) fn half(ranked: &[Ranked], which: usize) -> impl Iterator<Item = &Ranked> {
+    ranked.iter().skip(which).step_by(2)
+}
+
+pub(crate) fn found<'r>(ranked: impl IntoIterator<Item = &'r Ranked>, depths: &[usize]) -> Found {
     let mut sums = vec![0.0; depths.len()];
+    let mut count = 0.0_f64;
     for question in ranked {
-        let mut order: Vec<usize> = (0..question.scores.len()).collect();
-        order.sort_by(|&a, &b| question.scores[b].total_cmp(&question.scores[a]));
+        count += 1.0;
+        let order = question.order();
         for (sum, &depth) in sums.iter_mut().zip(depths) {
             let hits = order
                 .iter()
@@ -88,23 +103,30 @@ pub(crate) fn found(ranked: &[Ranked], depths: &[usize]) -> Found {
             *sum += hits as f64 / question.gold.len().max(1) as f64;
         }
     }
-    Found(
-        sums.into_iter()
-            .map(|sum| sum / ranked.len().max(1) as f64)
-            .collect(),
-    )
+    Found(sums.into_iter().map(|sum| sum / count.max(1.0)).collect())
 }
 
-pub(crate) fn kept(ranked: &[Ranked], rule: &Rule) -> Kept {
-    let (mut chunks, mut stayed, mut whole) = (0, 0, 0);
+/// What keeping the best `share` of the chunks would keep: what the ranking allows, without a rule.
+pub(crate) fn best_share(ranked: &[Ranked], share: f64) -> f64 {
+    let whole = |question: &&Ranked| {
+        let order = question.order();
+        let keep = &order[..(share * order.len() as f64).round() as usize];
+        question.gold.iter().all(|gold| keep.contains(gold))
+    };
+    ranked.iter().filter(whole).count() as f64 / ranked.len().max(1) as f64
+}
+
+pub(crate) fn kept<'r>(ranked: impl IntoIterator<Item = &'r Ranked>, rule: &Rule) -> Kept {
+    let (mut questions, mut chunks, mut stayed, mut whole) = (0, 0, 0, 0);
     for question in ranked {
+        questions += 1;
         let keep = select(&question.scores, rule);
         chunks += question.scores.len();
         stayed += keep.len();
-        whole += usize::from(question.gold.iter().all(|gold| keep.contains(gold)));
+        whole += i32::from(question.gold.iter().all(|gold| keep.contains(gold)));
     }
     Kept {
         dropped: 1.0 - stayed as f64 / chunks.max(1) as f64,
-        all_gold: whole as f64 / ranked.len().max(1) as f64,
+        all_gold: f64::from(whole) / f64::from(questions.max(1)),
     }
 }

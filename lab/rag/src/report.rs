@@ -7,7 +7,7 @@ use secateur_rank::{Rule, Scorer};
 use crate::contender::Contender;
 use crate::data::{CodeChunk, CodeQuestion, Question};
 use crate::folds::held_out;
-use crate::measure::{Ranked, found, kept, rank_code, rank_questions};
+use crate::measure::{Ranked, best_share, found, half, kept, rank_code, rank_questions};
 use crate::timing::shortest;
 
 /// All question sets.
@@ -80,28 +80,88 @@ pub(crate) fn what_is_kept(contenders: &[Contender], sets: &Sets) -> String {
     out
 }
 
-pub(crate) fn keep_mass(contender: &Contender, sets: &Sets) -> String {
-    let ranked: Vec<Vec<Ranked>> = sets
-        .prose
-        .iter()
-        .map(|(_, questions)| rank_questions(contender, questions, true))
-        .chain([rank_code(contender, &sets.pool, &sets.code, false)])
-        .collect();
+/// All sets ranked, with their names.
+fn ranked_sets(contender: &Contender, sets: &Sets) -> Vec<(&'static str, Vec<Ranked>)> {
+    let prose = sets.prose.iter();
+    prose
+        .map(|(name, questions)| (*name, rank_questions(contender, questions, true)))
+        .chain([("code", rank_code(contender, &sets.pool, &sets.code, false))])
+        .collect()
+}
+
+/// What is found and kept on each half of the questions.
+pub(crate) fn halves(contenders: &[Contender], sets: &Sets) -> String {
     let mut out = String::from(
-        "| keep_mass | nq20 | musique | hotpot | code |\n| --: | --: | --: | --: | --: |\n",
+        "| scorer | set | found, first half | found, second half | dropped / all gold kept, first half | second half |\n\
+         | --- | --- | --: | --: | --: | --: |\n",
     );
-    for keep_mass in [0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95] {
-        let _ = write!(out, "| {keep_mass} ");
-        for set in &ranked {
-            let rule = Rule {
-                keep_mass,
-                ..Rule::default()
-            };
+    for contender in contenders {
+        for ((set, ranked), depth) in ranked_sets(contender, sets).iter().zip([5, 10, 5, 10]) {
+            let _ = write!(out, "| {} | {set} @{depth} |", contender.name());
+            for which in [0, 1] {
+                let found = found(half(ranked, which), &[depth]);
+                let _ = write!(out, " {} |", shares(&found.0));
+            }
+            for which in [0, 1] {
+                let kept = kept(half(ranked, which), &Rule::default());
+                let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
+                let _ = write!(out, " {dropped:.1} / {all_gold:.1} |");
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// What the ranking allows: questions with all gold among the best share of their chunks.
+pub(crate) fn curve(contenders: &[Contender], sets: &Sets) -> String {
+    let mut out = String::from("| scorer | set |");
+    let dropped: Vec<u8> = (3..=9).rev().map(|tenths| 100 - 10 * tenths).collect();
+    for percent in &dropped {
+        let _ = write!(out, " {percent} % dropped |");
+    }
+    out.push_str("\n| --- | --- | --: | --: | --: | --: | --: | --: | --: |\n");
+    for contender in contenders {
+        for (set, ranked) in ranked_sets(contender, sets).iter().take(sets.prose.len()) {
+            let _ = write!(out, "| {} | {set} |", contender.name());
+            for percent in &dropped {
+                let share = best_share(ranked, 1.0 - f64::from(*percent) / 100.0);
+                let _ = write!(out, " {:.1} |", share * 100.0);
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// What other values of one option of the drop rule keep.
+pub(crate) fn rules(contender: &Contender, sets: &Sets) -> String {
+    let ranked = ranked_sets(contender, sets);
+    let mut out = String::from(
+        "| rule | nq20 | musique | hotpot | code |\n| --- | --: | --: | --: | --: |\n",
+    );
+    let mut row = |name: String, rule: Rule| {
+        let _ = write!(out, "| {name} ");
+        for (_, set) in &ranked {
             let kept = kept(set, &rule);
             let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
             let _ = write!(out, "| {dropped:.1} / {all_gold:.1} ");
         }
         out.push_str("|\n");
+    };
+    for min_score in [0.2, 0.25, 0.3, 0.35, 0.38, 0.4, 0.45] {
+        let rule = Rule {
+            min_score,
+            ..Rule::default()
+        };
+        row(format!("min_score {min_score}"), rule);
+    }
+    for keep_mass in [0.7, 0.8, 0.85, 0.9, 0.95, 1.0] {
+        let rule = Rule {
+            keep_mass,
+            ..Rule::default()
+        };
+        row(format!("keep_mass {keep_mass}"), rule);
     }
     out
 }

@@ -16,7 +16,8 @@ const CUES: [&str; 8] = [
 ///
 /// A cue line wins, the later one first (a question is repeated after the context more often than not);
 /// then the last paragraph with a question mark; then whatever text there is, after before before, without
-/// lines that only introduce something (`Here are the documents:`). Empty when nothing is asked.
+/// lines and sentences that only introduce something (`Here are the documents.`, `Use the context above.`).
+/// Empty when nothing is asked.
 #[must_use]
 pub fn question_among<'t>(before: &'t str, after: &'t str) -> &'t str {
     let sides = [after, before];
@@ -28,7 +29,7 @@ pub fn question_among<'t>(before: &'t str, after: &'t str) -> &'t str {
     }
     let mut whole = sides
         .iter()
-        .map(|side| bare(side))
+        .map(|side| without_template(bare(side)))
         .filter(|side| !side.is_empty());
     whole.next().unwrap_or_default()
 }
@@ -67,8 +68,117 @@ const TRIED_CUES: usize = 3;
 fn asking(side: &str) -> Option<&str> {
     side.rsplit("\n\n")
         .map(bare)
-        .find(|part| part.ends_with(['?', '？', '؟']))
+        .find(|part| part.ends_with(['?', '？', '؟']) && !is_template(part))
 }
+
+/// `part` without the sentences at its beginning and end that belong to the template.
+fn without_template(part: &str) -> &str {
+    let mut part = part.trim();
+    while let Some(end) = part.find(SENTENCE_ENDS).map(|at| at + 1) {
+        match part.get(..end).filter(|sentence| is_template(sentence)) {
+            Some(_) => part = part.get(end..).unwrap_or_default().trim_start(),
+            None => break,
+        }
+    }
+    while let Some(start) = part.trim_end_matches(SENTENCE_ENDS).rfind(SENTENCE_ENDS) {
+        match part
+            .get(start + 1..)
+            .filter(|sentence| is_template(sentence))
+        {
+            Some(_) => part = part.get(..=start).unwrap_or_default().trim_end(),
+            None => break,
+        }
+    }
+    if is_template(part) { "" } else { part }
+}
+
+const SENTENCE_ENDS: [char; 4] = ['.', '!', '?', '\n'];
+
+/// Whether a text only speaks of the context and of answering, and of no subject.
+fn is_template(part: &str) -> bool {
+    let words = || {
+        part.split(|c: char| !c.is_alphanumeric() && c != '\'')
+            .filter(|word| !word.is_empty())
+    };
+    words().next().is_some()
+        && words().all(|word| {
+            let word = word.to_ascii_lowercase();
+            let singular = word.strip_suffix('s').unwrap_or(&word);
+            UNITS.contains(&singular)
+                || TEMPLATE_WORDS.contains(&word.as_str())
+                || TEMPLATE_WORDS.contains(&singular)
+        })
+}
+
+/// Words of sentences such as `Answer the question using only the documents below.`
+const TEMPLATE_WORDS: [&str; 66] = [
+    "a",
+    "above",
+    "also",
+    "and",
+    "answer",
+    "are",
+    "as",
+    "attached",
+    "background",
+    "based",
+    "be",
+    "below",
+    "by",
+    "can",
+    "cite",
+    "could",
+    "do",
+    "don't",
+    "following",
+    "for",
+    "found",
+    "from",
+    "given",
+    "have",
+    "helpful",
+    "here",
+    "here's",
+    "i",
+    "if",
+    "in",
+    "information",
+    "is",
+    "it",
+    "know",
+    "may",
+    "me",
+    "my",
+    "not",
+    "of",
+    "on",
+    "only",
+    "or",
+    "please",
+    "provided",
+    "question",
+    "read",
+    "reference",
+    "relevant",
+    "retrieved",
+    "search",
+    "see",
+    "so",
+    "some",
+    "that",
+    "the",
+    "them",
+    "these",
+    "this",
+    "to",
+    "use",
+    "user",
+    "user's",
+    "using",
+    "with",
+    "you",
+    "your",
+];
 
 /// `part` without the lines at its beginning and end that hold no words or a single tag.
 fn bare(part: &str) -> &str {

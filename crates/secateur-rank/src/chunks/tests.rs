@@ -177,6 +177,36 @@ fn repeated_headings_cut_but_a_normal_outline_does_not() {
 }
 
 #[test]
+fn sentences_of_the_template_are_no_question() {
+    let chunks = "<chunk>a</chunk>\n<chunk>b</chunk>\n<chunk>c</chunk>";
+    for (before, behind, question) in [
+        ("Here are the documents.", "", ""),
+        ("", "Use the context above to answer the question.", ""),
+        ("Here are the retrieved passages.", "Please answer.", ""),
+        (
+            "Explain the supply of the uvea.",
+            "Answer using only the sources above.",
+            "Explain the supply of the uvea.",
+        ),
+        (
+            "",
+            "These are the documents. Tell me about the uvea. Cite your sources.",
+            "Tell me about the uvea.",
+        ),
+        (
+            "Why is the uvea dark?",
+            "Can you answer the question from the documents?",
+            "Why is the uvea dark?",
+        ),
+        ("Version 2.0 notes.", "", "Version 2.0 notes."),
+    ] {
+        let text = format!("{before}\n\n{chunks}\n\n{behind}");
+        let found = find_chunks(&text).unwrap();
+        assert_eq!(found.question(&text), question, "{before} … {behind}");
+    }
+}
+
+#[test]
 fn huge_inputs_stay_linear() {
     let many: String = (1..=10_000)
         .map(|i| format!("[{i}] text of {i}\n\n"))
@@ -186,6 +216,7 @@ fn huge_inputs_stay_linear() {
         "<chunk>",
         "</chunk>",
         "Question:\n",
+        "Use the context. ",
         "```\n",
         "[1] ",
         "---\n",

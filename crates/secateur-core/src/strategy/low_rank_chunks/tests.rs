@@ -129,8 +129,12 @@ fn the_question_may_stand_before_the_context_or_in_another_block() {
 
 #[test]
 fn context_in_the_turn_before_is_ranked_by_the_question_behind_it() {
-    let context = format!("Here are the documents:\n{}", elements(&PASSAGES));
-    for dialect in DialectId::ALL {
+    let leads = ["Here are the documents:", "Here are the documents."];
+    let cases = leads
+        .iter()
+        .flat_map(|lead| DialectId::ALL.map(|dialect| (lead, dialect)));
+    for (lead, dialect) in cases {
+        let context = format!("{lead}\n{}", elements(&PASSAGES));
         let says = [user(&context), model("Ready."), user(QUESTION)];
         let found = run(dialect, &says, "");
         assert_eq!(kept(&found.turns[0])[0], 2, "{dialect}");
