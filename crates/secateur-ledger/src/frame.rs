@@ -39,12 +39,15 @@ pub(crate) struct Frames {
     pub(crate) unknown: usize,
     /// Bytes up to the end of the last whole frame.
     pub(crate) sound_bytes: usize,
+    /// It does not start as a segment does, and is no torn start of one either.
+    pub(crate) is_foreign: bool,
 }
 
 /// Reads up to the first frame that is not whole.
 pub(crate) fn read(bytes: &[u8]) -> Frames {
     let mut frames = Frames::default();
     let Some(mut rest) = bytes.strip_prefix(MARK) else {
+        frames.is_foreign = !MARK.starts_with(bytes);
         return frames;
     };
     while let Some((head, tail)) = rest.split_first_chunk::<HEAD_BYTES>() {
@@ -130,5 +133,6 @@ mod tests {
         push(&mut bytes, &record(1)).unwrap();
         let frames = read(&bytes);
         assert_eq!((frames.records.len(), frames.unknown), (1, 1));
+        assert!(!read(&bytes[..5]).is_foreign && read(b"secateur-spool-2\n").is_foreign);
     }
 }

@@ -140,6 +140,14 @@ impl Spool {
         Ok(oldest)
     }
 
+    /// Takes a segment that cannot be read out of the way without destroying it.
+    pub(crate) fn set_aside(&mut self, path: &Path) -> io::Result<()> {
+        let length = fs::metadata(path)?.len();
+        fs::rename(path, path.with_extension("unreadable"))?;
+        self.bytes = self.bytes.saturating_sub(length);
+        Ok(())
+    }
+
     pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
         let length = fs::metadata(path)?.len();
         fs::remove_file(path)?;

@@ -332,7 +332,19 @@ fn replay_segment(
     segment: &PathBuf,
 ) -> Result<(), LedgerError> {
     let unreadable = |error: std::io::Error| LedgerError::Unreachable(format!("spool: {error}"));
-    let frames = load(segment).map_err(unreadable)?;
+    let frames = match load(segment) {
+        Ok(frames) if !frames.is_foreign => frames,
+        other => {
+            let why = other.map_or_else(
+                |error| error.to_string(),
+                |_| "not a segment that this version knows".into(),
+            );
+            shared
+                .counters
+                .note(&format!("{} is set aside: {why}", segment.display()));
+            return shared.spool().set_aside(segment).map_err(unreadable);
+        }
+    };
     Counters::add(&shared.counters.lost, frames.unknown);
     for records in frames.records.chunks(BATCH_ROWS) {
         let written = ingest::write(store, records)?;
