@@ -33,9 +33,8 @@ impl CanaryStore for Ledger {
     fn resumed_at<'s>(&'s self, workload: &'s str, stack: &'s str) -> Later<'s, Option<Millis>> {
         Box::pin(async move {
             let events = self.stack_events(Some(workload), 0).await?;
-            let is_it = |event: &&StackEvent| {
-                event.kind == StackEventKind::Resumed && event.stack == stack
-            };
+            let is_it =
+                |event: &&StackEvent| event.kind == StackEventKind::Resumed && event.stack == stack;
             Ok(events.iter().filter(is_it).map(|event| event.at).max())
         })
     }

@@ -40,7 +40,10 @@ pub fn canary_resume(options: &ResumeOptions, out: &mut dyn Write) -> Result<(),
             stack: stack.clone(),
         });
     }
-    writeln!(out, "{stack} of {workload} is on again; older scores no longer count")?;
+    writeln!(
+        out,
+        "{stack} of {workload} is on again; older scores no longer count"
+    )?;
     Ok(())
 }
 
@@ -54,11 +57,19 @@ pub fn canary_list(url: &str, out: &mut dyn Write) -> Result<(), CommandError> {
         writeln!(out, "nothing is switched off")?;
     }
     for retired in &controls.retired {
-        writeln!(out, "{} {} retired: {}", retired.workload, retired.stack, retired.reason)?;
+        writeln!(
+            out,
+            "{} {} retired: {}",
+            retired.workload, retired.stack, retired.reason
+        )?;
     }
     for switch in &controls.switches {
         let state = if switch.is_on { "on" } else { "off" };
-        writeln!(out, "{} {} switched {state} by {}", switch.workload, switch.mechanic, switch.by)?;
+        writeln!(
+            out,
+            "{} {} switched {state} by {}",
+            switch.workload, switch.mechanic, switch.by
+        )?;
     }
     Ok(())
 }
@@ -68,7 +79,9 @@ fn on_ledger<T>(
     url: &str,
     act: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>,
 ) -> Result<T, CommandError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         // A name that is wrong must not make a new ledger.
         Ledger::open_for_reading(url, None).await?;
@@ -83,7 +96,9 @@ fn on_ledger<T>(
 }
 
 fn now() -> Millis {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
@@ -107,9 +122,14 @@ mod tests {
         // There is none yet, and asking makes none.
         assert!(canary_list(&url, &mut out).is_err() && canary_resume(&options, &mut out).is_err());
         assert!(!folder.join("l.db").exists());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
-            let ledger = Ledger::open(LedgerOptions::new(&url, folder.join("s"))).await.unwrap();
+            let ledger = Ledger::open(LedgerOptions::new(&url, folder.join("s")))
+                .await
+                .unwrap();
             let retired = Retired {
                 workload: "agent".into(),
                 stack: "m7".into(),
@@ -137,7 +157,9 @@ mod tests {
             shown,
             "agent m7 retired: mean 0.5\nm7 of agent is on again; older scores no longer count\nnothing is switched off\n"
         );
-        let again = canary_resume(&options, &mut Vec::new()).unwrap_err().to_string();
+        let again = canary_resume(&options, &mut Vec::new())
+            .unwrap_err()
+            .to_string();
         assert!(again.contains("m7") && again.contains("not off"), "{again}");
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -42,9 +42,17 @@ pub(crate) async fn scores(store: &MemoryStore, count: usize) -> Vec<Score> {
 
 /// What came of the shadow calls with this result.
 async fn shadows(stage: &Stage, result: &str, count: usize) {
-    let wanted = format!("secateur_shadow_calls_total{{workload=\"p\",stack=\"m7\",result=\"{result}\"}} {count}");
+    let wanted = format!(
+        "secateur_shadow_calls_total{{workload=\"p\",stack=\"m7\",result=\"{result}\"}} {count}"
+    );
     for _ in 0..1000 {
-        if stage.proxy.metrics().page().lines().any(|line| line == wanted) {
+        if stage
+            .proxy
+            .metrics()
+            .page()
+            .lines()
+            .any(|line| line == wanted)
+        {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -72,7 +80,8 @@ pub(crate) fn forgets() -> MockOptions {
             ("text/event-stream", text)
         } else {
             let message = json!({"role": "assistant", "content": words});
-            let text = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+            let text =
+                json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
             ("application/json", text.to_string())
         };
         Some(Scripted {
@@ -89,15 +98,21 @@ pub(crate) fn forgets() -> MockOptions {
 
 #[tokio::test]
 async fn changed_requests_are_compared_in_every_dialect_streamed_or_not() {
-    let (stage, store) =
-        stage_with(&watched("sample_pct = 100\nmax_concurrent = 64"), MockOptions::default()).await;
+    let (stage, store) = stage_with(
+        &watched("sample_pct = 100\nmax_concurrent = 64"),
+        MockOptions::default(),
+    )
+    .await;
     let mut sent = 0;
     for dialect in DialectId::ALL {
         for stream in [false, true] {
             let body = conversation(dialect, 21, stream);
             let headers = [
                 ("authorization", "Bearer sk-secret-credential"),
-                ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+                (
+                    "traceparent",
+                    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                ),
             ];
             let target = format!("/w/p{}", path(dialect, stream));
             let answer = stage.post(&target, &headers, body.clone()).await;
@@ -109,19 +124,33 @@ async fn changed_requests_are_compared_in_every_dialect_streamed_or_not() {
             assert!(received[0].body.len() < received[1].body.len());
             // Byte for byte, with the client's own credential, and not under the client's trace.
             assert_eq!(received[1].body, Bytes::from(body));
-            assert_eq!(received[1].headers["authorization"], "Bearer sk-secret-credential");
+            assert_eq!(
+                received[1].headers["authorization"],
+                "Bearer sk-secret-credential"
+            );
             assert!(!received[1].headers.contains_key("traceparent"));
             assert_eq!(received[0].uri, received[1].uri);
         }
     }
     assert_eq!(stage.mock.rejected(), 0);
     for score in scores(&store, 8).await {
-        assert!((score.score - 1.0).abs() < 1e-9, "the same in other words: {score:?}");
-        assert_eq!((score.scorer.as_str(), score.workload.as_str()), ("deterministic", "p"));
+        assert!(
+            (score.score - 1.0).abs() < 1e-9,
+            "the same in other words: {score:?}"
+        );
+        assert_eq!(
+            (score.scorer.as_str(), score.workload.as_str()),
+            ("deterministic", "p")
+        );
     }
     // Shadows are not requests of their own.
     assert_eq!(stage.events.wait(8).await.len(), 8);
-    let everything = format!("{}{:?}{:?}", stage.log.text(), store, stage.events.wait(8).await);
+    let everything = format!(
+        "{}{:?}{:?}",
+        stage.log.text(),
+        store,
+        stage.events.wait(8).await
+    );
     assert!(!everything.contains("sk-secret-credential"));
     assert!(!stage.log.text().contains("question"));
 }
@@ -131,9 +160,14 @@ async fn requests_that_nothing_changed_have_no_shadow() {
     let (stage, store) = stage_with(&watched("sample_pct = 100"), MockOptions::default()).await;
     let chat = |turns| conversation(DialectId::OpenaiChat, turns, false);
     stage.post(CHAT, &[], chat(3)).await;
-    stage.post(CHAT, &[("x-secateur-bypass", "1")], chat(21)).await;
+    stage
+        .post(CHAT, &[("x-secateur-bypass", "1")], chat(21))
+        .await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!((stage.mock.requests(), store.all_scores("p", "m7").len()), (2, 0));
+    assert_eq!(
+        (stage.mock.requests(), store.all_scores("p", "m7").len()),
+        (2, 0)
+    );
 }
 
 #[tokio::test]
@@ -145,12 +179,17 @@ async fn a_client_waits_no_longer_when_all_its_requests_are_compared() {
         let started = Instant::now();
         for _ in 0..10 {
             let body = conversation(DialectId::OpenaiChat, 21, true);
-            stage.post(CHAT, &[("x-mock-conduct", "delay=150")], body).await;
+            stage
+                .post(CHAT, &[("x-mock-conduct", "delay=150")], body)
+                .await;
         }
         took.push(started.elapsed());
         scores(&store, pct / 10).await;
     }
-    println!("10 requests without shadows {:?}, with {:?}", took[0], took[1]);
+    println!(
+        "10 requests without shadows {:?}, with {:?}",
+        took[0], took[1]
+    );
     // Every request takes 150 ms at the provider; waiting for the shadow would double it.
     assert!(took[1] < took[0].mul_f64(1.5), "{took:?}");
 }
@@ -163,28 +202,49 @@ async fn calls_in_an_hour_and_calls_at_a_time_are_bounded() {
     )
     .await;
     for n in 0..8 {
-        stage.post(CHAT, &[], conversation(DialectId::OpenaiChat, 21, false)).await;
-        shadows(&stage, if n < 3 { "scored" } else { "calls-per-hour" }, if n < 3 { n + 1 } else { n - 2 }).await;
+        stage
+            .post(CHAT, &[], conversation(DialectId::OpenaiChat, 21, false))
+            .await;
+        shadows(
+            &stage,
+            if n < 3 { "scored" } else { "calls-per-hour" },
+            if n < 3 { n + 1 } else { n - 2 },
+        )
+        .await;
     }
-    assert_eq!((stage.mock.requests(), scores(&store, 3).await.len()), (11, 3));
+    assert_eq!(
+        (stage.mock.requests(), scores(&store, 3).await.len()),
+        (11, 3)
+    );
 
-    let (stage, store) =
-        stage_with(&watched("sample_pct = 100\nmax_concurrent = 1"), MockOptions::default()).await;
+    let (stage, store) = stage_with(
+        &watched("sample_pct = 100\nmax_concurrent = 1"),
+        MockOptions::default(),
+    )
+    .await;
     let one = || async {
         let body = conversation(DialectId::OpenaiChat, 21, false);
-        stage.post(CHAT, &[("x-mock-conduct", "delay=400")], body).await;
+        stage
+            .post(CHAT, &[("x-mock-conduct", "delay=400")], body)
+            .await;
     };
     tokio::join!(one(), one(), one(), one());
     shadows(&stage, "busy", 3).await;
     scores(&store, 1).await;
     assert_eq!(stage.mock.requests(), 5);
 
-    let (stage, _) =
-        stage_with(&watched("sample_pct = 100\nmax_tokens_per_day = 10"), MockOptions::default()).await;
+    let (stage, _) = stage_with(
+        &watched("sample_pct = 100\nmax_tokens_per_day = 10"),
+        MockOptions::default(),
+    )
+    .await;
     one_request(&stage).await;
     shadows(&stage, "tokens-per-day", 1).await;
-    let (stage, _) =
-        stage_with(&watched("sample_pct = 100\nmax_body_mb = 0.01"), MockOptions::default()).await;
+    let (stage, _) = stage_with(
+        &watched("sample_pct = 100\nmax_body_mb = 0.01"),
+        MockOptions::default(),
+    )
+    .await;
     let long = conversation(DialectId::OpenaiChat, 401, false);
     stage.post(CHAT, &[], long).await;
     shadows(&stage, "too-large", 1).await;
@@ -219,13 +279,17 @@ async fn an_upstream_that_fails_the_shadow_gives_no_score() {
 async fn commands_and_judges_score_what_they_are_given() {
     let judge = |received: &Received| {
         let given: serde_json::Value = serde_json::from_slice(&received.body).unwrap();
-        let is_whole = ["pruned", "original"].iter().all(|key| given[key]["text"].is_string())
+        let is_whole = ["pruned", "original"]
+            .iter()
+            .all(|key| given[key]["text"].is_string())
             && given["stack"] == "m7"
             && received.headers["authorization"] == "JUDGE";
         Some(Scripted {
             status: 200,
             headers: Vec::new(),
-            body: json!({"score": if is_whole { 0.25 } else { 0.0 }}).to_string().into(),
+            body: json!({"score": if is_whole { 0.25 } else { 0.0 }})
+                .to_string()
+                .into(),
         })
     };
     let judge = Mock::start(MockOptions {
@@ -237,7 +301,9 @@ async fn commands_and_judges_score_what_they_are_given() {
     let url = judge.url();
     for (scorer, name, expected) in [
         (
-            format!("{{ url = \"{url}/judge\", header_env = {{ authorization = \"VALUE_JUDGE\" }} }}"),
+            format!(
+                "{{ url = \"{url}/judge\", header_env = {{ authorization = \"VALUE_JUDGE\" }} }}"
+            ),
             "http",
             0.25,
         ),
@@ -257,7 +323,10 @@ async fn commands_and_judges_score_what_they_are_given() {
 
 #[tokio::test]
 async fn a_scorer_that_hangs_or_talks_nonsense_is_counted_and_no_score() {
-    for (script, result) in [("sleep 30", "scorer-timed-out"), ("echo fine", "scorer-not-a-score")] {
+    for (script, result) in [
+        ("sleep 30", "scorer-timed-out"),
+        ("echo fine", "scorer-not-a-score"),
+    ] {
         let keys = format!(
             "sample_pct = 100\nscorer_timeout_s = 0.3\nscorer = {{ command = [\"sh\", \"-c\", \"{script}\"] }}"
         );
@@ -279,7 +348,9 @@ async fn originals_that_differ_from_themselves_lower_the_floor() {
         Some(Scripted {
             status: 200,
             headers: vec![("content-type", "application/json".to_owned())],
-            body: json!({"choices": [{"message": {"content": words}}]}).to_string().into(),
+            body: json!({"choices": [{"message": {"content": words}}]})
+                .to_string()
+                .into(),
         })
     };
     let options = MockOptions {
@@ -293,6 +364,9 @@ async fn originals_that_differ_from_themselves_lower_the_floor() {
         scores(&store, n).await;
     }
     let noise = store.all_scores("p", "");
-    assert!(noise.len() >= 11 && noise.iter().all(|score| score.score == 0.0), "{noise:?}");
+    assert!(
+        noise.len() >= 11 && noise.iter().all(|score| score.score == 0.0),
+        "{noise:?}"
+    );
     assert!(store.events().is_empty(), "{:?}", store.events());
 }

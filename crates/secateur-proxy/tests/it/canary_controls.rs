@@ -15,7 +15,10 @@ use crate::canary::{CHAT, forgets, is_original, scores, stage_with, watched};
 use crate::stage::{PRUNES, Stage, config, conversation};
 
 fn reason(event: &AuditEvent, mechanic: &str) -> String {
-    let step = event.steps.iter().find(|step| step.mechanic.name() == mechanic);
+    let step = event
+        .steps
+        .iter()
+        .find(|step| step.mechanic.name() == mechanic);
     let skipped = step.and_then(|step| step.skipped.as_deref());
     skipped.unwrap_or("applied").to_owned()
 }
@@ -45,13 +48,19 @@ async fn a_stack_whose_answers_degrade_is_rolled_back_and_comes_back_by_a_person
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let event = store.events().remove(0);
-        assert_eq!((event.kind, event.samples), (StackEventKind::RolledBack, Some(30)));
+        assert_eq!(
+            (event.kind, event.samples),
+            (StackEventKind::RolledBack, Some(30))
+        );
         assert!(event.mean < Some(0.6) && event.reason.contains("under the floor 0.950"));
         // Here and on the replica the next request goes out as it came.
         let answer = stage.post(CHAT, &[], chat(stream)).await;
         assert_eq!(answer.headers["x-secateur-stack"], "none");
         let seen = stage.events.last(31).await;
-        assert_eq!((reason(&seen, "m7").as_str(), seen.bytes_after), ("retired", seen.bytes_before));
+        assert_eq!(
+            (reason(&seen, "m7").as_str(), seen.bytes_after),
+            ("retired", seen.bytes_before)
+        );
         let before = stage.mock.requests();
         let on_replica = crate::stage::request(
             &stage.client,
@@ -97,7 +106,10 @@ async fn replicas_on_one_ledger_share_a_rollback_within_five_seconds() {
     }
     let keys = watched("sample_pct = 100\nmin_samples = 10\nmax_concurrent = 64");
     let ledger = ledgers[0].clone();
-    let stage = Stage::with(&keys, forgets(), move |parts| parts.canary = Arc::new(ledger)).await;
+    let stage = Stage::with(&keys, forgets(), move |parts| {
+        parts.canary = Arc::new(ledger)
+    })
+    .await;
     let mut parts = ProxyParts::new(config(&stage.mock.url(), PRUNES));
     parts.canary = Arc::new(ledgers[1].clone());
     let replica = Proxy::start(parts).await.unwrap();
@@ -118,7 +130,10 @@ async fn replicas_on_one_ledger_share_a_rollback_within_five_seconds() {
         if sent.await.unwrap().headers()["x-secateur-stack"] == "none" {
             break;
         }
-        assert!(started.elapsed() < Duration::from_secs(5), "the replica still prunes");
+        assert!(
+            started.elapsed() < Duration::from_secs(5),
+            "the replica still prunes"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     println!("seen by the replica after {:?}", started.elapsed());
@@ -142,13 +157,22 @@ async fn a_person_switches_a_mechanic_and_the_next_request_obeys() {
         at: 0,
         by: "ada".into(),
     };
-    assert_eq!(stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"], "m7");
+    assert_eq!(
+        stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"],
+        "m7"
+    );
     store.set_switch(switch("p", false));
-    assert_eq!(stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"], "none");
+    assert_eq!(
+        stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"],
+        "none"
+    );
     assert_eq!(reason(&stage.events.last(2).await, "m7"), "switched-off");
     assert_eq!(stage.mock.received().pop().unwrap().body, chat(false));
     store.set_switch(switch("p", true));
-    assert_eq!(stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"], "m7");
+    assert_eq!(
+        stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"],
+        "m7"
+    );
     // Where the file says nothing, bodies are looked at from now on.
     let plain = "/v1/chat/completions";
     stage.post(plain, &[], chat(false)).await;
@@ -167,7 +191,9 @@ async fn a_share_of_the_sessions_goes_unchanged() {
     for n in 0..24 {
         for _ in 0..2 {
             let id = format!("secret session {n}");
-            let answer = stage.post(CHAT, &[("x-secateur-session", &id)], chat(false)).await;
+            let answer = stage
+                .post(CHAT, &[("x-secateur-session", &id)], chat(false))
+                .await;
             assert_eq!(answer.status, 200);
         }
     }
@@ -176,9 +202,16 @@ async fn a_share_of_the_sessions_goes_unchanged() {
         assert_eq!(pair[0].session, pair[1].session);
         assert_eq!(pair[0].held_out, pair[1].held_out);
         held.push(pair[0].held_out);
-        let expected = if pair[0].held_out { "held-out" } else { "applied" };
+        let expected = if pair[0].held_out {
+            "held-out"
+        } else {
+            "applied"
+        };
         assert_eq!(reason(&pair[0], "m7"), expected);
-        assert_eq!(pair[0].held_out, pair[0].bytes_after == pair[0].bytes_before);
+        assert_eq!(
+            pair[0].held_out,
+            pair[0].bytes_after == pair[0].bytes_before
+        );
         assert!(pair[0].chars_before.is_some() && pair[0].model.is_some());
     }
     let count = held.iter().filter(|held| **held).count();
@@ -186,7 +219,11 @@ async fn a_share_of_the_sessions_goes_unchanged() {
     assert!(!format!("{events:?}{}", stage.log.text()).contains("secret session"));
     // The header is for the proxy alone.
     let received = stage.mock.received();
-    assert!(received.iter().all(|one| !one.headers.contains_key("x-secateur-session")));
+    assert!(
+        received
+            .iter()
+            .all(|one| !one.headers.contains_key("x-secateur-session"))
+    );
 }
 
 #[tokio::test]
@@ -223,7 +260,10 @@ async fn bodies_that_the_provider_rejects_switch_their_stack_off() {
 async fn clients_post_scores_of_their_own() {
     let (stage, store) = stage_with(PRUNES, MockOptions::default()).await;
     let answer = stage.post(CHAT, &[], chat(false)).await;
-    let id = answer.headers["x-secateur-request-id"].to_str().unwrap().to_owned();
+    let id = answer.headers["x-secateur-request-id"]
+        .to_str()
+        .unwrap()
+        .to_owned();
     let post = |id: String, score: serde_json::Value| {
         let body = json!({"request_id": id, "score": score}).to_string();
         stage.post("/v1/secateur/scores", &[], body)
@@ -231,16 +271,25 @@ async fn clients_post_scores_of_their_own() {
     // Sent again, also with another score: the first stands.
     for score in [0.5, 0.5, 0.9] {
         let posted = post(id.clone(), json!(score)).await;
-        assert_eq!((posted.status.as_u16(), &posted.json()["stack"]), (200, &json!("m7")));
+        assert_eq!(
+            (posted.status.as_u16(), &posted.json()["stack"]),
+            (200, &json!("m7"))
+        );
     }
     let score = scores(&store, 1).await.remove(0);
-    assert_eq!((score.score, score.scorer.as_str(), score.request), (0.5, "client", Some(id.clone())));
+    assert_eq!(
+        (score.score, score.scorer.as_str(), score.request),
+        (0.5, "client", Some(id.clone()))
+    );
     let unknown = post("0123456789abcdef".into(), json!(1)).await;
     assert_eq!(unknown.status, 404);
     assert_eq!(unknown.json()["error"]["code"], "unknown-request");
     for bad in [json!(1.5), json!("1"), json!(null)] {
         let refused = post(id.clone(), bad).await;
-        assert_eq!((refused.status.as_u16(), &refused.json()["error"]["code"]), (400, &json!("not-a-score")));
+        assert_eq!(
+            (refused.status.as_u16(), &refused.json()["error"]["code"]),
+            (400, &json!("not-a-score"))
+        );
     }
     let wrong = stage.get("/v1/secateur/scores").await;
     assert_eq!(wrong.status, 405);
@@ -252,12 +301,20 @@ async fn scores_are_posted_with_a_key_of_the_same_workload() {
     let key = |name: &str, workload: &str| {
         let credentials = "credential_env = { openai = \"VALUE_real\" }";
         let hash = hash_key(name);
-        format!("[[key]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nworkload = \"{workload}\"\n{credentials}\n")
+        format!(
+            "[[key]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nworkload = \"{workload}\"\n{credentials}\n"
+        )
     };
-    let more = format!("{PRUNES}[workload.q]\n{}{}", key("sk-p", "p"), key("sk-q", "q"));
+    let more = format!(
+        "{PRUNES}[workload.q]\n{}{}",
+        key("sk-p", "p"),
+        key("sk-q", "q")
+    );
     let (stage, store) = stage_with(&more, MockOptions::default()).await;
     let with = |key: &str| format!("Bearer {key}");
-    let answer = stage.post(CHAT, &[("authorization", &with("sk-p"))], chat(false)).await;
+    let answer = stage
+        .post(CHAT, &[("authorization", &with("sk-p"))], chat(false))
+        .await;
     let id = answer.headers["x-secateur-request-id"].to_str().unwrap();
     let body = json!({"request_id": id, "score": 1}).to_string();
     for (headers, status) in [
@@ -266,9 +323,13 @@ async fn scores_are_posted_with_a_key_of_the_same_workload() {
         (vec![("authorization", with("sk-q"))], 404),
         (vec![("authorization", with("sk-p"))], 200),
     ] {
-        let headers: Vec<(&str, &str)> =
-            headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let posted = stage.post("/v1/secateur/scores", &headers, body.clone()).await;
+        let headers: Vec<(&str, &str)> = headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let posted = stage
+            .post("/v1/secateur/scores", &headers, body.clone())
+            .await;
         assert_eq!(posted.status.as_u16(), status, "{headers:?}");
     }
     assert_eq!(scores(&store, 1).await[0].score, 1.0);
