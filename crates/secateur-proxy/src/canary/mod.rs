@@ -241,8 +241,8 @@ impl Canary {
         }
     }
 
-    /// Takes a score and judges its stack.
-    async fn note_score(
+    /// Takes a score and has its stack judged, which nobody waits for.
+    fn note_score(
         self: &Arc<Self>,
         workload: &Arc<Workload>,
         stack: &str,
@@ -270,7 +270,8 @@ impl Canary {
         };
         self.store.record_score(score.clone());
         if !stack.is_empty() {
-            self.judge_stack(workload, score).await;
+            let (canary, workload) = (Arc::clone(self), Arc::clone(workload));
+            tokio::spawn(async move { canary.judge_stack(&workload, score).await });
         }
     }
 

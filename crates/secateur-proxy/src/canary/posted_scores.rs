@@ -84,16 +84,13 @@ pub(crate) async fn respond(
     };
     let workload = config.workloads.get(&past.workload);
     let workload = workload.unwrap_or_else(|| config.default_workload());
-    shared
-        .canary
-        .note_score(
-            workload,
-            &past.stack,
-            &posted.request_id,
-            "client",
-            posted.score,
-        )
-        .await;
+    shared.canary.note_score(
+        workload,
+        &past.stack,
+        &posted.request_id,
+        "client",
+        posted.score,
+    );
     let body = json!({
         "request_id": posted.request_id,
         "workload": past.workload,

@@ -204,13 +204,11 @@ impl Shadow {
         if let Some(again) = &again {
             (comparison.stack, comparison.pruned) = ("", again);
             if let Ok(noise) = compare(&comparison, &options, &canary.client).await {
-                canary.note_score(&workload, "", &id, scorer, noise).await;
+                canary.note_score(&workload, "", &id, scorer, noise);
             }
         }
         drop(call);
-        canary
-            .note_score(&workload, &stack, &id, scorer, score)
-            .await;
+        canary.note_score(&workload, &stack, &id, scorer, score);
         Ok(())
     }
 
