@@ -4,7 +4,6 @@
 //! until it ends.
 
 mod plant;
-mod wiring;
 
 use std::error::Error;
 use std::io::Write;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use secateur_ledger::{Ledger, LedgerOptions};
 use secateur_mock::{Mock, MockOptions};
 use secateur_portal::{Portal, PortalOptions, PortalToken, WorkloadInfo};
-use secateur_proxy::{Config, Proxy, ProxyParts};
+use secateur_proxy::{Config, LedgerSink, Proxy, ProxyParts};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
@@ -52,8 +51,9 @@ async fn proxy(
     let catalog: Vec<WorkloadInfo> = config.workloads.values().map(info).collect();
     let portal = Portal::new(ledger.clone(), Arc::new(catalog), options)?;
     let mut parts = ProxyParts::new(config.clone());
-    parts.sink = Arc::new(wiring::LedgerSink(ledger.clone()));
-    parts.engine = Arc::new(wiring::SwitchedEngine(ledger.controls()));
+    parts.sink = Arc::new(LedgerSink(ledger.clone()));
+    parts.canary = Arc::new(ledger.clone());
+    parts.ledger = Some(ledger.clone());
     parts.pages = Some(Arc::new(portal));
     Ok(Proxy::start(parts).await?)
 }
