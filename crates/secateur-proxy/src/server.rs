@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
-use crate::canary::{Canary, CanaryStore, MemoryStore, respond_to_score};
+use crate::canary::{Canary, CanaryStore, MemoryStore, claims_score, respond_to_score};
 use crate::config::Config;
 use crate::handle::{Shared, handle, own_path};
 use crate::pages::Pages;
@@ -319,8 +319,8 @@ async fn respond(
     {
         return Ok(pages.respond(request).await.map(ClientBody::full));
     }
-    match respond_to_score(&shared, request).await {
-        Ok(response) => Ok(response),
-        Err(request) => Ok(handle(shared, request).await),
+    if claims_score(&request) {
+        return Ok(respond_to_score(&shared, request).await);
     }
+    Ok(handle(shared, request).await)
 }
