@@ -20,13 +20,13 @@ use tokio::task::JoinHandle;
 
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
-use crate::canary::{Canary, CanaryStore, MemoryStore, respond_to_score};
+use crate::canary::{Canary, CanaryStore, MemoryStore, claims_score, respond_to_score};
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
 use crate::handle::{Shared, handle, own_path};
 use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
-use crate::recall::respond as respond_to_recall;
+use crate::recall::{claims as claims_recall, respond as respond_to_recall};
 use crate::response_body::ClientBody;
 use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces};
@@ -344,12 +344,11 @@ async fn respond(
     {
         return Ok(pages.respond(request).await.map(ClientBody::full));
     }
-    let request = match respond_to_score(&shared, request).await {
-        Ok(response) => return Ok(response),
-        Err(request) => request,
-    };
-    match respond_to_recall(&shared, request).await {
-        Ok(response) => Ok(response),
-        Err(request) => Ok(handle(shared, request).await),
+    if claims_score(&request) {
+        return Ok(respond_to_score(&shared, request).await);
     }
+    if claims_recall(&request) {
+        return Ok(respond_to_recall(&shared, request).await);
+    }
+    Ok(handle(shared, request).await)
 }

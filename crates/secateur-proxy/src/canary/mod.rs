@@ -39,7 +39,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub use options::{CanaryOptions, ScorerOptions};
 pub(crate) use orders::{Allowance, Orders};
-pub(crate) use posted_scores::respond as respond_to_score;
+pub(crate) use posted_scores::{claims as claims_score, respond as respond_to_score};
 pub use reply::{Reply, ToolCall};
 pub use score::deterministic_score;
 pub(crate) use session::{SESSION_HEADER, session_key};
@@ -334,7 +334,7 @@ impl Canary {
     async fn follow(self: Arc<Self>, workload: Arc<Workload>, stack: String, finding: Finding) {
         match finding {
             Finding::Warn(signal, reason) => {
-                self.warn(&workload.name, &stack, signal.name(), reason)
+                self.warn(&workload.name, &stack, signal.name(), &reason)
                     .await;
             }
             Finding::Retire(reason) => {

@@ -31,31 +31,31 @@ struct Posted {
     score: f64,
 }
 
-/// Answers a posted score; gives any other request back.
+/// Whether a request is about scores.
+pub(crate) fn claims(request: &Request<Incoming>) -> bool {
+    request.uri().path().ends_with(PATH)
+        && Route::of(request.method(), request.uri(), request.headers()).path == PATH
+}
+
+/// Answers a posted score.
 pub(crate) async fn respond(
     shared: &Arc<Shared>,
     request: Request<Incoming>,
-) -> Result<Response<ClientBody>, Request<Incoming>> {
-    if !request.uri().path().ends_with(PATH) {
-        return Err(request);
-    }
+) -> Response<ClientBody> {
     let (head, body) = request.into_parts();
     let route = Route::of(&head.method, &head.uri, &head.headers);
-    if route.path != PATH {
-        return Err(Request::from_parts(head, body));
-    }
     let config = shared.config.load_full();
     let granted = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let grant = match granted {
         Ok(grant) => grant,
-        Err(refusal) => return Ok(refusal.response(route.error_shape()).map(ClientBody::full)),
+        Err(refusal) => return refusal.response(route.error_shape()).map(ClientBody::full),
     };
     if head.method != Method::POST {
-        return Ok(error(
+        return error(
             StatusCode::METHOD_NOT_ALLOWED,
             "method-not-allowed",
             "scores are posted",
-        ));
+        );
     }
     let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
     let posted = read
@@ -63,11 +63,11 @@ pub(crate) async fn respond(
         .and_then(|body| serde_json::from_slice::<Posted>(&body.to_bytes()).ok())
         .filter(|posted| (0.0..=1.0).contains(&posted.score));
     let Some(posted) = posted else {
-        return Ok(error(
+        return error(
             StatusCode::BAD_REQUEST,
             "not-a-score",
             "expected {\\\"request_id\\\": \\\"…\\\", \\\"score\\\": a number from 0 to 1}",
-        ));
+        );
     };
     let known = shared.canary.past_request(&posted.request_id).await;
     // A key of another workload learns no more than somebody who guesses.
@@ -75,15 +75,17 @@ pub(crate) async fn respond(
         let of_key = grant.key().and_then(|key| key.workload.as_ref());
         of_key.is_none_or(|workload| *workload.name == past.workload)
     };
-    let Some(past) = known.filter(may) else {
-        return Ok(error(
+    let found = known.filter(may).and_then(|past| {
+        let workload = config.workloads.get(&past.workload)?;
+        Some((past, workload))
+    });
+    let Some((past, workload)) = found else {
+        return error(
             StatusCode::NOT_FOUND,
             "unknown-request",
             "there is no request with this id, or it is too long ago",
-        ));
+        );
     };
-    let workload = config.workloads.get(&past.workload);
-    let workload = workload.unwrap_or_else(|| config.default_workload());
     shared.canary.note_score(
         workload,
         &past.stack,
@@ -97,7 +99,7 @@ pub(crate) async fn respond(
         "stack": past.stack,
         "score": posted.score,
     });
-    Ok(answer(StatusCode::OK, body.to_string()))
+    answer(StatusCode::OK, body.to_string())
 }
 
 fn error(status: StatusCode, code: &str, message: &str) -> Response<ClientBody> {

@@ -12,7 +12,7 @@ use crate::config::Workload;
 /// How long to wait before a store that failed is asked again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// What the store is asked for, at most, of the scores of originals against themselves.
+/// The stack under which originals are scored against themselves.
 const STACK_OF_ORIGINALS: &str = "";
 
 impl Canary {
@@ -164,7 +164,7 @@ impl Canary {
     }
 
     /// Notes a sign of harm.
-    pub(super) async fn warn(&self, workload: &str, stack: &str, signal: &str, reason: String) {
+    pub(super) async fn warn(&self, workload: &str, stack: &str, signal: &str, reason: &str) {
         self.surfaces.log.line(
             "warn",
             "stack_warning",
@@ -172,7 +172,7 @@ impl Canary {
                 ("workload", workload.into()),
                 ("stack", stack.into()),
                 ("signal", signal.into()),
-                ("reason", reason.as_str().into()),
+                ("reason", reason.into()),
             ],
         );
         self.surfaces.metrics.count(

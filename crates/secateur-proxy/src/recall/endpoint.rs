@@ -20,31 +20,27 @@ use crate::route::Route;
 /// Larger bodies are refused.
 const MAX_BODY_BYTES: usize = 16 << 10;
 
-/// Answers a request for a text; gives any other request back.
+/// Whether a request asks for a text.
+pub(crate) fn claims(request: &Request<Incoming>) -> bool {
+    request.uri().path().ends_with(PATH)
+        && Route::of(request.method(), request.uri(), request.headers()).path == PATH
+}
+
+/// Answers a request for a text.
 pub(crate) async fn respond(
     shared: &Arc<Shared>,
     request: Request<Incoming>,
-) -> Result<Response<ClientBody>, Request<Incoming>> {
-    if !request.uri().path().ends_with(PATH) {
-        return Err(request);
-    }
+) -> Response<ClientBody> {
     let (head, body) = request.into_parts();
     let route = Route::of(&head.method, &head.uri, &head.headers);
-    if route.path != PATH {
-        return Err(Request::from_parts(head, body));
-    }
     let config = shared.config.load_full();
     let grant = match Grant::of(&config, &head.headers, head.uri.query(), &shared.limits) {
         Ok(grant) => grant,
-        Err(refusal) => return Ok(refusal.response(route.error_shape()).map(ClientBody::full)),
+        Err(refusal) => return refusal.response(route.error_shape()).map(ClientBody::full),
     };
     if head.method != Method::POST {
         let words = "the id is posted";
-        return Ok(error(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method-not-allowed",
-            words,
-        ));
+        return error(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", words);
     }
     let of_key = grant.key().and_then(|key| key.workload.as_ref());
     let workload = pick_workload(&config, of_key, &route, &head.headers);
@@ -54,9 +50,9 @@ pub(crate) async fn respond(
         .and_then(|body| serde_json::from_slice::<Asked>(&body.to_bytes()).ok());
     let Some(asked) = asked else {
         let words = "expected {\"id\": \"…\"}, with offset and max_chars where a part is wanted";
-        return Ok(error(StatusCode::BAD_REQUEST, "not-an-id", words));
+        return error(StatusCode::BAD_REQUEST, "not-an-id", words);
     };
-    Ok(look_up(shared, &workload.name, &asked).await)
+    look_up(shared, &workload.name, &asked).await
 }
 
 async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<ClientBody> {

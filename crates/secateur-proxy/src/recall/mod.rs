@@ -7,7 +7,7 @@ mod endpoint;
 mod mcp;
 mod page;
 
-pub(crate) use endpoint::respond;
+pub(crate) use endpoint::{claims, respond};
 pub use mcp::{McpOptions, mcp};
 
 /// The path, also below `/w/<workload>`.

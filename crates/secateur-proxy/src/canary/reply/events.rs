@@ -9,7 +9,7 @@ pub(super) fn values(body: &[u8]) -> Vec<Value> {
     let mut data = String::new();
     // An event ends at an empty line; the last one may end with the body.
     for line in text
-        .split(['\n'])
+        .split('\n')
         .map(|line| line.trim_end_matches('\r'))
         .chain([""])
     {

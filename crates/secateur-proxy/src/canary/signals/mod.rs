@@ -162,7 +162,7 @@ impl Signals {
         now: Instant,
     ) -> Option<Finding> {
         let mut state = self.state();
-        let is_repeated = state.sessions.repeats(session, calls, now)?;
+        let is_repeated = state.sessions.repeats(session, calls)?;
         let watched = state
             .stacks
             .entry((Arc::clone(workload), stack.to_owned()))

@@ -47,7 +47,7 @@ impl Sessions {
 
     /// Whether the model repeats a call whose result was cut from the session's last request. `None`
     /// where nothing was cut before, or nothing was said since.
-    pub(super) fn repeats(&mut self, key: &str, calls: Calls, _now: Instant) -> Option<bool> {
+    pub(super) fn repeats(&mut self, key: &str, calls: Calls) -> Option<bool> {
         let session = self.of(key);
         let grew = calls.turns > session.turns;
         let could = grew && !session.cut_calls.is_empty();
