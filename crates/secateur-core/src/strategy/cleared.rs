@@ -39,7 +39,7 @@ impl Words<'_> {
             let start = scene.text_start(result, placeholder::MAX_START_BYTES);
             placeholder::describe(Cleared {
                 tool: tool.as_deref(),
-                is_error: scene.is_error(result),
+                is_error: scene.marks_errors().then(|| scene.is_error(result)),
                 chars: scene.chars_before(result),
                 start: &start,
             })
