@@ -22,7 +22,7 @@ use super::turns_outside_window::{conversation, cut};
 use super::{Strategy, digest, options};
 use crate::edit::{Action, Edit, Plan, SkipReason, StrategyId, Why};
 use crate::scene::Scene;
-use crate::view::{PartKind, TurnId};
+use crate::view::{PartId, PartKind, TurnId};
 
 /// What stands in the place of dropped turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -91,7 +91,11 @@ impl Strategy for SummarizedTurns {
         // An earlier summary stands for the turns it tells of.
         let count: usize = told.iter().map(|told| told.unwrap_or(1)).sum();
         let room: usize = dropped.iter().map(|&turn| scene.turn_bytes(turn)).sum();
-        let fits = |text: &String| scene.user_turn_bytes(text) < room;
+        let parts = dropped.iter().flat_map(|&turn| scene.parts(turn));
+        let room_chars: usize = parts.map(|part| told_chars(scene, part)).sum();
+        // Short turns have more punctuation than text: the new one must be smaller in both.
+        let fits =
+            |text: &String| scene.user_turn_bytes(text) < room && text.chars().count() < room_chars;
         let plain = heading(count);
         let text = match self.summary {
             Summary::Placeholder => Some(plain).filter(fits),
@@ -123,6 +127,14 @@ const END: &str = " turns summarized]";
 
 fn heading(count: usize) -> String {
     format!("{START}{count}{END}")
+}
+
+/// Characters that a part tells the model: its text, or a call's arguments.
+fn told_chars(scene: &Scene<'_, '_>, part: PartId) -> usize {
+    match scene.kind(part) {
+        PartKind::Call => scene.args_chars(part),
+        _ => scene.chars(part),
+    }
 }
 
 /// How many turns an earlier summary tells of, if the turn is one.
