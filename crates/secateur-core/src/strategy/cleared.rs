@@ -46,7 +46,7 @@ impl Words<'_> {
         };
         let words = match self.style {
             Style::Plain => None,
-            Style::Described => described(),
+            Style::Described => scene.described(result, described),
         };
         let words = words.unwrap_or_else(|| Cow::Owned(self.plain.to_owned()));
         scene.replace(result, words, strategy, why)
