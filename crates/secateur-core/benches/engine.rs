@@ -10,6 +10,8 @@
     reason = "a command for people"
 )]
 
+mod machine;
+
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::Write as _;
@@ -225,7 +227,7 @@ fn main() {
     if write {
         let head = format!(
             "# The engine against parsers\n\n`cargo bench -p secateur-core --bench engine -- --write` on {}.\n",
-            machine()
+            machine::name()
         );
         std::fs::write(
             concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md"),
@@ -233,19 +235,6 @@ fn main() {
         )
         .expect("writable");
     }
-}
-
-/// The processor's name and number of cores.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!(
-        "{}, {cores} cores",
-        name.map_or("an unknown processor", |(_, name)| name)
-    )
 }
 
 /// Most bytes allocated at once during a prune, over the body; and the same for a body that is not

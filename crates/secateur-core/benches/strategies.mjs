@@ -1,11 +1,11 @@
-// The strategies as one would write them for a gateway in JavaScript: JSON.parse, work on the messages,
-// JSON.stringify. For `benches/strategies.rs`, which gives a body in Anthropic's dialect on standard
+// The strategies as one would write them for a gateway in JavaScript: JSON.parse of the bytes received,
+// work on the messages, JSON.stringify to the bytes to send. For `benches/strategies.rs`, which gives a body in Anthropic's dialect on standard
 // input and reads the fastest times in nanoseconds from standard output. Same options, same decisions
 // as far as a straightforward version takes them; no guards, no report, no check of the output.
 
 import { readFileSync } from 'node:fs';
 
-const text = readFileSync(0, 'utf8');
+const received = readFileSync(0);
 const rounds = Number(process.argv[2] ?? 15);
 
 const blocks = (message) =>
@@ -309,11 +309,11 @@ for (const [name, run] of Object.entries(ways)) {
   let bytes = 0;
   for (let round = 0; round < rounds; round++) {
     const start = process.hrtime.bigint();
-    const body = JSON.parse(text);
+    const body = JSON.parse(received.toString('utf8'));
     body.messages = run(body.messages);
-    const sent = JSON.stringify(body);
+    const sent = Buffer.from(JSON.stringify(body));
     times.push(Number(process.hrtime.bigint() - start));
-    bytes = Buffer.byteLength(sent);
+    bytes = sent.length;
   }
   out[name] = { nanoseconds: Math.min(...times), bytes };
 }

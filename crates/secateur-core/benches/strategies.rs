@@ -14,6 +14,8 @@
     reason = "a command for people"
 )]
 
+mod machine;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -191,7 +193,7 @@ fn against_the_engine_and_node(out: &mut String, rounds: usize) {
         out,
         "\n## 1,000 turns, {:.2} MB, Anthropic messages\n\n\
          `apply` is read + plan + apply, `prune` also verifies. `over` is `apply` against \"{BASE}\". \
-         Node is `JSON.parse`, the strategy, `JSON.stringify`.\n\n\
+         Node is `JSON.parse` of the bytes, the strategy, `JSON.stringify` to bytes.\n\n\
          | what | apply, ms | over | prune, ms | KB out | Node, ms | KB out | Node / prune |\n\
          | --- | --: | --: | --: | --: | --: | --: | --: |",
         body.len() as f64 / 1e6
@@ -295,7 +297,7 @@ fn main() {
     if write {
         let head = format!(
             "# What the strategies cost\n\n`cargo bench -p secateur-core --bench strategies -- --write` on {}.\n",
-            machine()
+            machine::name()
         );
         std::fs::write(
             concat!(env!("CARGO_MANIFEST_DIR"), "/benches/STRATEGIES.md"),
@@ -303,17 +305,4 @@ fn main() {
         )
         .expect("writable");
     }
-}
-
-/// The processor's name and number of cores.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!(
-        "{}, {cores} cores",
-        name.map_or("an unknown processor", |(_, name)| name)
-    )
 }

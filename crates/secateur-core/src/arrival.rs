@@ -141,6 +141,14 @@ impl<'t> ArrivalText<'t> {
         kept.strip_suffix('\n').unwrap_or(kept)
     }
 
+    /// The same as bytes.
+    #[must_use]
+    pub fn line_bytes(&self, at: usize) -> &'t [u8] {
+        let line = self.lines.get(at).copied().unwrap_or_default();
+        let kept = self.text.as_bytes().get(line.keep()).unwrap_or_default();
+        kept.strip_suffix(b"\n").unwrap_or(kept)
+    }
+
     /// Takes this many bytes off the start of each line.
     pub fn cut_starts(&mut self, cuts: &[u32], strategy: StrategyId, why: Why) {
         let mut saved = 0;

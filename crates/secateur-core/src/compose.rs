@@ -1,7 +1,10 @@
 //! Putting plans together: each strategy sees what the ones before it decided, and every edit
 //! passes the guards before it counts.
 
-use std::cell::OnceCell;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
@@ -19,6 +22,8 @@ pub struct Draft {
     gone: Vec<bool>,
     states: Vec<PartState>,
     chars: Vec<usize>,
+    /// Characters of each part as it came in.
+    chars_before: Arc<[usize]>,
     /// Index of the edit that touched a part.
     edit_of: Vec<Option<u32>>,
     plan: Plan,
@@ -37,10 +42,12 @@ impl Draft {
     /// Nothing decided yet.
     #[must_use]
     pub fn new(view: &View<'_>) -> Self {
+        let chars: Vec<usize> = view.part_ids().map(|part| view.chars(part)).collect();
         Self {
             gone: vec![false; view.turns().len()],
             states: vec![PartState::Whole; view.parts().len()],
-            chars: view.part_ids().map(|part| view.chars(part)).collect(),
+            chars_before: chars.as_slice().into(),
+            chars,
             edit_of: vec![None; view.parts().len()],
             plan: Plan::default(),
             cited_by: Vec::new(),
@@ -66,6 +73,12 @@ impl Draft {
     #[must_use]
     pub fn chars(&self, part: PartId) -> usize {
         self.chars[part.index()]
+    }
+
+    /// Characters of a part's text as it came in.
+    #[must_use]
+    pub fn chars_before(&self, part: PartId) -> usize {
+        self.chars_before[part.index()]
     }
 
     /// The edits that count, and all skips.
@@ -103,6 +116,8 @@ pub(crate) struct Stage<'s, 'a> {
     pub(crate) timeline: Timeline,
     pub(crate) facts: OnceCell<ToolFacts>,
     pub(crate) summaries: Option<&'s dyn Summaries>,
+    /// Descriptions of results, which depend on the result alone.
+    pub(crate) described: RefCell<HashMap<PartId, Option<Cow<'static, str>>>>,
 }
 
 impl<'s, 'a> Stage<'s, 'a> {
@@ -118,6 +133,7 @@ impl<'s, 'a> Stage<'s, 'a> {
             model,
             timeline: Timeline::of(view),
             facts: OnceCell::new(),
+            described: RefCell::default(),
         }
     }
 
@@ -154,6 +170,7 @@ impl<'s, 'a> Stage<'s, 'a> {
             exchanges: &self.exchanges,
             timeline: &self.timeline,
             facts: &self.facts,
+            described: &self.described,
             draft,
             model: self.model,
             summaries: self.summaries,

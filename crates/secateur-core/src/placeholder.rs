@@ -23,8 +23,8 @@ pub enum Style {
 pub struct Cleared<'o> {
     /// The tool's name.
     pub tool: Option<&'o str>,
-    /// Whether the client marked it as failed.
-    pub is_error: bool,
+    /// Whether the client marked it as failed; `None` where the dialect has no such mark.
+    pub is_error: Option<bool>,
     /// Its length in characters.
     pub chars: usize,
     /// Its text, of which only the beginning is looked at.
@@ -62,10 +62,10 @@ pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
         Some(tool) => words.extend(tool.chars().take(MAX_NAME_CHARS)),
         None => words.push_str("the tool"),
     }
-    words.push_str(if output.is_error {
-        " ran and failed, and returned "
-    } else {
-        " ran, reported no error, and returned "
+    words.push_str(match output.is_error {
+        Some(true) => " ran and failed, and returned ",
+        Some(false) => " ran, reported no error, and returned ",
+        None => " ran and returned ",
     });
     // Writing to a String cannot fail.
     let _ = write!(words, "{} characters.", output.chars);
@@ -91,7 +91,7 @@ mod tests {
     fn output(text: &str) -> Cleared<'_> {
         Cleared {
             tool: Some("Bash"),
-            is_error: false,
+            is_error: Some(false),
             chars: text.chars().count(),
             start: text,
         }
@@ -107,10 +107,19 @@ mod tests {
              characters. It began: running 3 tests]"
         );
         let failed = describe(Cleared {
-            is_error: true,
+            is_error: Some(true),
             ..output(&text)
         });
         assert!(failed.unwrap().contains("Bash ran and failed"));
+        let untold = describe(Cleared {
+            is_error: None,
+            ..output(&text)
+        });
+        assert!(
+            untold
+                .unwrap()
+                .contains("Bash ran and returned 520 characters.")
+        );
         let unnamed = describe(Cleared {
             tool: None,
             ..output(&text)

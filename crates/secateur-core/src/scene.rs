@@ -4,7 +4,8 @@
 //! turn, so its plan depends on the visible turns alone.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::compose::Draft;
@@ -52,6 +53,7 @@ pub struct Scene<'s, 'a> {
     pub(crate) exchanges: &'s Exchanges,
     pub(crate) timeline: &'s Timeline,
     pub(crate) facts: &'s OnceCell<ToolFacts>,
+    pub(crate) described: &'s RefCell<HashMap<PartId, Option<Cow<'static, str>>>>,
     pub(crate) draft: &'s Draft,
     pub(crate) model: ModelFacts,
     pub(crate) summaries: Option<&'s dyn Summaries>,
@@ -60,13 +62,10 @@ pub struct Scene<'s, 'a> {
     pub(crate) ends: Ends,
 }
 
-/// Both ends of a text.
-pub(crate) struct TextEnds<'a> {
-    /// Bytes of the first characters.
+/// Bytes of the first characters of a text, of the last ones, and of all.
+pub(crate) struct TextEnds {
     pub(crate) start_bytes: usize,
-    /// The last characters.
-    pub(crate) end: Cow<'a, str>,
-    /// Bytes of the whole text.
+    pub(crate) end_bytes: usize,
     pub(crate) bytes: usize,
 }
 
@@ -139,6 +138,18 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.draft.state(part)
     }
 
+    /// Whether a part belongs to a visible turn.
+    pub(crate) fn is_visible(&self, part: PartId) -> bool {
+        let turn = self.view.part(part).turn;
+        turn.is_some_and(|turn| turn.0 < self.visible)
+    }
+
+    /// Whether neither a part nor its turn was dropped.
+    pub(crate) fn is_there(&self, part: PartId) -> bool {
+        let turn = self.view.part(part).turn;
+        self.state(part) != PartState::Gone && !turn.is_some_and(|turn| self.draft.is_gone(turn))
+    }
+
     /// Characters of a part's text after what was decided so far.
     #[must_use]
     pub fn chars(&self, part: PartId) -> usize {
@@ -184,18 +195,21 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// Both ends of a text that is one literal: the first and the last so many characters. Looks at nothing
     /// else of it.
-    pub(crate) fn text_ends(
-        &self,
-        part: PartId,
-        first: usize,
-        last: usize,
-    ) -> Option<TextEnds<'a>> {
+    pub(crate) fn text_ends(&self, part: PartId, first: usize, last: usize) -> Option<TextEnds> {
         match self.view.slots(part) {
             [only] => Some(TextEnds {
                 start_bytes: only.text.bytes_of_chars(self.view.body(), first),
-                end: only.text.decode_end(self.view.body(), last),
+                end_bytes: only.text.bytes_of_last_chars(self.view.body(), last),
                 bytes: only.text.decoded_len(),
             }),
+            _ => None,
+        }
+    }
+
+    /// Whether a text that is one literal ends with these words; `None` if that takes decoding it.
+    pub(crate) fn text_ends_with(&self, part: PartId, words: &str) -> Option<bool> {
+        match self.view.slots(part) {
+            [only] => only.text.ends_with(self.view.body(), words),
             _ => None,
         }
     }
@@ -226,7 +240,17 @@ impl<'s, 'a> Scene<'s, 'a> {
     /// Characters of a part's text as it came in.
     #[must_use]
     pub fn chars_before(&self, part: PartId) -> usize {
-        self.view.chars(part)
+        self.draft.chars_before(part)
+    }
+
+    /// A description of a result, which is made once for a body: it depends on the result alone.
+    pub(crate) fn described(
+        &self,
+        result: PartId,
+        describe: impl FnOnce() -> Option<Cow<'static, str>>,
+    ) -> Option<Cow<'static, str>> {
+        let mut described = self.described.borrow_mut();
+        described.entry(result).or_insert_with(describe).clone()
     }
 
     /// The turn of a part; `None` for system texts outside the list of turns.
@@ -239,6 +263,11 @@ impl<'s, 'a> Scene<'s, 'a> {
     #[must_use]
     pub fn is_error(&self, result: PartId) -> bool {
         self.view.part(result).is_error
+    }
+
+    /// Whether the dialect lets a client mark results as failed.
+    pub(crate) fn marks_errors(&self) -> bool {
+        self.view.dialect().facts().marks_errors
     }
 
     /// Whether a result holds images, documents or blocks of unknown kind.
@@ -492,7 +521,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             action: Action::Rewrite(part, pieces),
             strategy,
             why,
-            chars_before: self.view.chars(part),
+            chars_before: self.chars_before(part),
             chars_after,
         }
     }
@@ -508,7 +537,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let chars_before = self.view.chars(part);
+        let chars_before = self.chars_before(part);
         let mut pieces = Vec::with_capacity(removed.len() + 1);
         let (mut at, mut removed_chars) = (0, 0);
         for range in removed {
@@ -565,7 +594,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             action: Action::Rewrite(part, vec![Piece::Note(with)]),
             strategy,
             why,
-            chars_before: self.view.chars(part),
+            chars_before: self.chars_before(part),
             chars_after,
         }
     }

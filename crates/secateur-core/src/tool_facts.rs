@@ -11,6 +11,9 @@ use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
 pub struct ToolFacts {
     classes: Vec<Option<ToolClass>>,
     files: Vec<Option<u32>>,
+    /// The calls and results that are about a file, and the results, each in order.
+    about_files: Vec<PartId>,
+    results: Vec<PartId>,
     /// For each file: the turn in which a user first named it.
     named_at: Vec<Option<TurnId>>,
 }
@@ -51,11 +54,29 @@ impl ToolFacts {
             .iter()
             .map(|path| words.get(file_name(path)).copied())
             .collect();
+        let is_result = |id: &PartId| view.part(*id).kind == PartKind::Result;
         Self {
+            about_files: view
+                .part_ids()
+                .filter(|id| files[id.index()].is_some())
+                .collect(),
+            results: view.part_ids().filter(is_result).collect(),
             classes,
             files,
             named_at,
         }
+    }
+
+    /// The calls and results that are about a file, in order.
+    #[must_use]
+    pub fn about_files(&self) -> &[PartId] {
+        &self.about_files
+    }
+
+    /// All results, in order.
+    #[must_use]
+    pub fn results(&self) -> &[PartId] {
+        &self.results
     }
 
     /// What kind of tool a call or result is of; `None` if that is not known.

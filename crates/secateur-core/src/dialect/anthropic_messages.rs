@@ -14,6 +14,7 @@ static FACTS: Facts = Facts {
     name: "anthropic-messages",
     endpoint: "POST /v1/messages",
     list_key: "messages",
+    marks_errors: true,
     rules: Rules {
         first_turn_is_user: true,
         results_follow_their_call: true,

@@ -14,6 +14,7 @@ static FACTS: Facts = Facts {
     name: "gemini-generate-content",
     endpoint: "POST /v1beta/models/{model}:generateContent",
     list_key: "contents",
+    marks_errors: true,
     rules: Rules {
         first_turn_is_user: true,
         results_follow_their_call: true,

@@ -81,6 +81,8 @@ pub struct Facts {
     pub endpoint: &'static str,
     /// The member that holds the turns.
     pub list_key: &'static str,
+    /// Whether a result can say that its call failed.
+    pub marks_errors: bool,
     /// What the provider rejects.
     pub rules: Rules,
 }

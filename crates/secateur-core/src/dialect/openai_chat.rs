@@ -14,6 +14,7 @@ static FACTS: Facts = Facts {
     name: "openai-chat",
     endpoint: "POST /v1/chat/completions",
     list_key: "messages",
+    marks_errors: false,
     rules: Rules {
         first_turn_is_user: false,
         results_follow_their_call: true,

@@ -17,6 +17,7 @@ static FACTS: Facts = Facts {
     name: "openai-responses",
     endpoint: "POST /v1/responses",
     list_key: "input",
+    marks_errors: false,
     rules: Rules {
         first_turn_is_user: false,
         results_follow_their_call: false,

@@ -57,7 +57,7 @@ impl Block {
 }
 
 #[inline(always)]
-fn equal(word: u64, byte: u8) -> u64 {
+pub(super) fn equal(word: u64, byte: u8) -> u64 {
     let zeros = word ^ (ONES * byte as u64);
     zeros.wrapping_sub(ONES) & !zeros & HIGHS
 }

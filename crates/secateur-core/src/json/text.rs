@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Span;
 use super::strings::count_chars;
-use super::unescape::{bytes_of_chars, unescape, walk};
+use super::unescape::{bytes_of_chars, measure, unescape, walk};
 
 /// A string literal that the scanner found. Knows where it is, owns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,32 +57,33 @@ impl JsonStr {
         self.span.len() - self.excess.bytes as usize
     }
 
-    /// The last `chars` characters of the decoded text, or all if it has fewer. Costs what that much text
-    /// costs, however long the literal is.
-    pub(crate) fn decode_end(self, body: &str, chars: usize) -> Cow<'_, str> {
+    /// How many bytes the last `chars` characters of the decoded text have, or all if it has fewer. Costs
+    /// what that much text costs, however long the literal is.
+    pub(crate) fn bytes_of_last_chars(self, body: &str, chars: usize) -> usize {
         let raw = self.raw(body);
-        if !self.is_escaped() {
-            let from = chars.checked_sub(1).map_or(raw.len(), |before| {
-                raw.char_indices().rev().nth(before).map_or(0, |(at, _)| at)
-            });
-            return Cow::Borrowed(&raw[from..]);
-        }
         let mut reach = chars.saturating_add(chars / 8).saturating_add(64);
         loop {
             let from = clean_start(raw, raw.len().saturating_sub(reach));
-            let mut out = Vec::new();
-            unescape(&raw[from..], &mut out, |_| {});
-            let mut text = String::from_utf8(out).unwrap_or_default();
-            let more = text.chars().count().checked_sub(chars);
-            if let Some(more) = more.or((from == 0).then_some(0)) {
-                let at = text
-                    .char_indices()
-                    .nth(more)
-                    .map_or(text.len(), |(at, _)| at);
-                return Cow::Owned(text.split_off(at));
+            let tail = &raw[from..];
+            let (tail_chars, tail_bytes) = measure(tail);
+            if let Some(more) = tail_chars.checked_sub(chars) {
+                return tail_bytes - bytes_of_chars(tail, more);
+            }
+            if from == 0 {
+                return tail_bytes;
             }
             reach = reach.saturating_mul(2);
         }
+    }
+
+    /// Whether the decoded text ends with these words. Looks at the end only; `None` if that is not enough.
+    pub(crate) fn ends_with(self, body: &str, words: &str) -> Option<bool> {
+        let raw = self.raw(body);
+        let from = clean_start(raw, raw.len().saturating_sub(2 * words.len()));
+        let mut end = Vec::new();
+        unescape(&raw[from..], &mut end, |_| {});
+        let is_enough = from == 0 || end.len() >= words.len();
+        is_enough.then(|| end.ends_with(words.as_bytes()))
     }
 
     /// How many bytes the first `chars` characters of the decoded text have, or all if it has fewer.
@@ -369,6 +370,58 @@ mod tests {
                 assert!(whole.starts_with(start.as_ref()), "{raw} {limit}: {start}");
                 assert!(start.len() < limit + 4, "{raw} {limit}");
                 assert!(start.len() + 4 > limit.min(whole.len()), "{raw} {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_text_are_measured_without_the_rest() {
+        let many = format!("{}{}", r"\n\n\\".repeat(80), "漢\\u6f22".repeat(300));
+        let pairs = r"a\ud83d\ude42".repeat(400);
+        for raw in [
+            "",
+            "plain text",
+            r"a\u00e9\n漢\ud83d\ude42\n🙂z",
+            &many,
+            &pairs,
+        ] {
+            let (body, text) = literal(raw);
+            let whole = text.decode(&body);
+            assert_eq!(text.decoded_len(), whole.len());
+            let count = whole.chars().count();
+            for chars in [0, 1, 2, 7, 8, 15, 16, 17, 100, count, count + 1] {
+                let first: usize = whole.chars().take(chars).map(char::len_utf8).sum();
+                assert_eq!(text.bytes_of_chars(&body, chars), first, "{raw} {chars}");
+                let last: usize = whole.chars().rev().take(chars).map(char::len_utf8).sum();
+                assert_eq!(
+                    text.bytes_of_last_chars(&body, chars),
+                    last,
+                    "{raw} {chars}"
+                );
+            }
+            for end in ["text", "", "🙂z", "ext", "漢"] {
+                let ends = text.ends_with(&body, end);
+                assert!(
+                    ends.is_none_or(|ends| ends == whole.ends_with(end)),
+                    "{raw} {end}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_offset_near_the_end_is_found_from_there() {
+        for unit in ["plain ", r"a\u00e9漢\ud83d\ude42\n", r"\\\n\t"] {
+            let (body, text) = literal(&unit.repeat(700));
+            let decoded = text.decode(&body).into_owned();
+            for back in [0, 1, 5, 40, 300] {
+                let at = decoded.floor_char_boundary(decoded.len() - back);
+                let mut far = text.offsets(&body);
+                let mut near = text.offsets(&body);
+                for step in (0..=at).filter(|&step| decoded.is_char_boundary(step)) {
+                    near.body_offset(step);
+                }
+                assert_eq!(far.body_offset(at), near.body_offset(at), "{unit} {back}");
             }
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! The raw bytes are those of a literal that the scanner found valid.
 
-use super::block::{BLOCK, Block, first};
+use super::block::{BLOCK, Block, equal, first};
+use super::strings::count_chars;
 use super::text::decode_escape;
 
 /// What an escape of two bytes stands for; 0 for all others.
@@ -28,15 +29,19 @@ pub(crate) fn unescape(raw: &str, out: &mut Vec<u8>, mut line_ends: impl FnMut(u
     out.resize(raw.len(), 0);
     let (mut from, mut to) = (0, 0);
     while from < raw.len() {
-        let room = out.get_mut(to..to + BLOCK);
-        if let (Some(block), Some(room)) = (Block::at(raw, from), room) {
+        // Escapes stand close in code, so that a word is looked at and not a block.
+        let word = raw[from..].first_chunk::<8>();
+        let room = out[to..].first_chunk_mut::<8>();
+        if let (Some(word), Some(room)) = (word, room) {
             // Whatever stands behind a backslash is written over.
-            room.copy_from_slice(&raw[from..from + BLOCK]);
-            let Some(plain) = first(block.backslashes()) else {
-                from += BLOCK;
-                to += BLOCK;
+            *room = *word;
+            let marks = equal(u64::from_le_bytes(*word), b'\\');
+            if marks == 0 {
+                from += 8;
+                to += 8;
                 continue;
-            };
+            }
+            let plain = (marks.trailing_zeros() / 8) as usize;
             from += plain;
             to += plain;
         } else if raw[from] != b'\\' {
@@ -91,6 +96,25 @@ pub(super) fn walk(raw: &[u8], mut at: (usize, usize), wanted: usize) -> (usize,
         at = (at.0 + length, at.1 + character.len_utf8());
     }
     at
+}
+
+/// Characters and bytes of the decoded text.
+pub(super) fn measure(raw: &str) -> (usize, usize) {
+    let bytes = raw.as_bytes();
+    let (mut from, mut decoded_chars, mut decoded_bytes) = (0, 0, 0);
+    while from < bytes.len() {
+        let end = memchr::memchr(b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
+        decoded_chars += count_chars(&bytes[from..end]);
+        decoded_bytes += end - from;
+        from = end;
+        if from < bytes.len() {
+            let (character, length) = decode_escape(bytes, from);
+            decoded_chars += 1;
+            decoded_bytes += character.len_utf8();
+            from += length;
+        }
+    }
+    (decoded_chars, decoded_bytes)
 }
 
 /// How many bytes the first `chars` characters of the decoded text have, or all if it has fewer.

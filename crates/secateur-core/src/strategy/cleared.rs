@@ -39,14 +39,14 @@ impl Words<'_> {
             let start = scene.text_start(result, placeholder::MAX_START_BYTES);
             placeholder::describe(Cleared {
                 tool: tool.as_deref(),
-                is_error: scene.is_error(result),
+                is_error: scene.marks_errors().then(|| scene.is_error(result)),
                 chars: scene.chars_before(result),
                 start: &start,
             })
         };
         let words = match self.style {
             Style::Plain => None,
-            Style::Described => described(),
+            Style::Described => scene.described(result, described),
         };
         let words = words.unwrap_or_else(|| Cow::Owned(self.plain.to_owned()));
         scene.replace(result, words, strategy, why)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::edit::{Edit, Piece, StrategyId, Why};
-use crate::scene::{Scene, TextEnds};
+use crate::scene::Scene;
 use crate::view::PartId;
 
 const GAP: &str = "\n...\n";
@@ -105,24 +105,14 @@ impl HeadAndTail {
 
     /// The same for a text in one literal, which looks at both ends only. `None` if that is not enough.
     fn cut_plainly(self, scene: &Scene<'_, '_>, part: PartId) -> Option<Cut> {
-        let last_chars = self.tail_chars.max(NOTE_END.len());
-        let TextEnds {
-            start_bytes,
-            end,
-            bytes,
-        } = scene.text_ends(part, self.head_chars, last_chars)?;
-        if self.snap_to_lines || end.ends_with(NOTE_END) {
+        if self.snap_to_lines || scene.text_ends_with(part, NOTE_END)? {
             return None;
         }
-        let tail = if self.tail_chars < NOTE_END.len() {
-            end.len() - byte_of_char_from_end(&end, self.tail_chars)
-        } else {
-            end.len()
-        };
+        let ends = scene.text_ends(part, self.head_chars, self.tail_chars)?;
         Some(Cut {
-            head: start_bytes,
+            head: ends.start_bytes,
             head_chars: self.head_chars,
-            tail: bytes - tail..bytes,
+            tail: ends.bytes - ends.end_bytes..ends.bytes,
             tail_chars: self.tail_chars,
         })
     }

@@ -84,8 +84,7 @@ struct Numbered {
     has_arrow: bool,
 }
 
-fn numbered(line: &str) -> Option<Numbered> {
-    let bytes = line.as_bytes();
+fn numbered(bytes: &[u8]) -> Option<Numbered> {
     let start = bytes.iter().position(|&byte| byte != b' ')?;
     let (mut end, mut number) = (start, 0);
     while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
@@ -110,7 +109,7 @@ fn padding(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<u32>> {
     let mut padding = Vec::with_capacity(text.lines().len());
     let (mut count, mut before) = (0, None);
     for at in 0..text.lines().len() {
-        let line = numbered(text.line(at));
+        let line = numbered(text.line_bytes(at));
         let number = line.as_ref().map(|line| line.number);
         count += usize::from(number.is_some());
         let skip = line.map_or(0, |line| {

@@ -79,7 +79,7 @@ impl Arrivals for Run<'_> {
             };
             self.keys.clear();
             self.keys.extend(text.lines().map(|line| {
-                let key = LineKey::of(line);
+                let key = LineKey::of(line.as_bytes());
                 if is_spelled(line) { key } else { LineKey::GONE }
             }));
             self.shown.add(part, &self.keys);
@@ -93,8 +93,8 @@ impl Arrivals for Run<'_> {
         self.keys.clear();
         let count = text.lines().len();
         self.keys
-            .extend((0..count).map(|at| LineKey::of(text.line(at))));
-        let size = |at: usize| text.line(at).len() + 1;
+            .extend((0..count).map(|at| LineKey::of(text.line_bytes(at))));
+        let size = |at: usize| text.line_bytes(at).len() + 1;
         let repeats = self.shown.repeats(&self.keys, self.options, size);
         if !repeats.is_empty() {
             let runs = repeats.iter().map(|repeat| {

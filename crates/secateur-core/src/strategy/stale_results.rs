@@ -95,38 +95,40 @@ impl Strategy for StaleResults {
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let facts = scene.tool_facts();
         let mut files = vec![File::default(); facts.files()];
-        for turn in scene.turns() {
-            for part in scene.parts(turn) {
-                let Some(file) = facts.file(part).and_then(|file| files.get_mut(file)) else {
-                    continue;
-                };
-                let seen = scene.last_use(part);
-                if seen.request >= file.touched {
-                    file.touched = seen.request;
-                    file.user_turns = seen.user_turns;
-                }
-                let is_call = scene.kind(part) == PartKind::Call;
-                file.is_edited |= is_call && scene.tool_class(part) == Some(ToolClass::Edit);
+        for &part in facts
+            .about_files()
+            .iter()
+            .filter(|part| scene.is_visible(**part))
+        {
+            let file = facts.file(part).and_then(|file| files.get_mut(file));
+            let Some(file) = file.filter(|_| scene.is_there(part)) else {
+                continue;
+            };
+            let seen = scene.last_use(part);
+            if seen.request >= file.touched {
+                file.touched = seen.request;
+                file.user_turns = seen.user_turns;
             }
+            let is_call = scene.kind(part) == PartKind::Call;
+            file.is_edited |= is_call && facts.class(part) == Some(ToolClass::Edit);
         }
         for (at, file) in files.iter_mut().enumerate() {
             file.is_named = scene.is_named(at);
         }
         let mut plan = Plan::default();
-        for turn in scene.turns() {
-            for part in scene
-                .parts(turn)
-                .filter(|&part| scene.kind(part) == PartKind::Result)
+        for &part in facts
+            .results()
+            .iter()
+            .filter(|part| scene.is_visible(**part))
+        {
+            let stands = scene.is_there(part) && scene.state(part) != PartState::Cleared;
+            if stands
+                && scene.chars(part) >= self.min_chars
+                && self.is_stale(scene, part, &files)
+                && !WORDS.already_in(scene, part)
             {
-                let stands = !matches!(scene.state(part), PartState::Cleared | PartState::Gone);
-                if stands
-                    && scene.chars(part) >= self.min_chars
-                    && self.is_stale(scene, part, &files)
-                    && !WORDS.already_in(scene, part)
-                {
-                    plan.edits
-                        .push(WORDS.clear(scene, part, Self::ID, Why::StaleResult));
-                }
+                plan.edits
+                    .push(WORDS.clear(scene, part, Self::ID, Why::StaleResult));
             }
         }
         plan

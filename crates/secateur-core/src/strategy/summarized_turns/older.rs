@@ -4,7 +4,7 @@ use super::super::turns_outside_window::cut;
 use super::SummarizedTurns;
 use crate::edit::{Action, Edit, Plan, SkipReason, Why};
 use crate::scene::Scene;
-use crate::view::{PartKind, TurnId};
+use crate::view::{PartId, PartKind, TurnId};
 
 /// See the module.
 pub(super) struct Older<'t> {
@@ -18,6 +18,8 @@ pub(super) struct Older<'t> {
     before: TurnId,
     /// Bytes that go.
     room: usize,
+    /// Characters of text that go.
+    room_chars: usize,
 }
 
 impl<'t> Older<'t> {
@@ -60,6 +62,11 @@ impl<'t> Older<'t> {
             // An earlier summary stands for the turns it tells of.
             count: told.iter().map(|told| told.unwrap_or(1)).sum(),
             room: dropped.iter().map(|&turn| scene.turn_bytes(turn)).sum(),
+            room_chars: dropped
+                .iter()
+                .flat_map(|&turn| scene.parts(turn))
+                .map(|part| told_chars(scene, part))
+                .sum(),
             before: before.ok_or(SkipReason::LastTurnStays)?,
             dropped,
         })
@@ -69,7 +76,11 @@ impl<'t> Older<'t> {
     pub(super) fn tell(&self, scene: &Scene<'_, '_>, texts: &[&str]) -> Plan {
         let heading = heading(self.count);
         let mut texts = texts.iter().map(|text| format!("{heading}{text}"));
-        let Some(text) = texts.find(|text| scene.user_turn_bytes(text) < self.room) else {
+        // Short turns have more punctuation than text: the new one must be smaller in both.
+        let fits = |text: &String| {
+            scene.user_turn_bytes(text) < self.room && text.chars().count() < self.room_chars
+        };
+        let Some(text) = texts.find(fits) else {
             return Plan::skip(SummarizedTurns::ID, SkipReason::NotSmaller);
         };
         let mut plan = Plan::default();
@@ -93,6 +104,14 @@ const END: &str = " turns summarized]";
 
 fn heading(count: usize) -> String {
     format!("{START}{count}{END}")
+}
+
+/// Characters that a part tells the model: its text, or a call's arguments.
+fn told_chars(scene: &Scene<'_, '_>, part: PartId) -> usize {
+    match scene.kind(part) {
+        PartKind::Call => scene.args_chars(part),
+        _ => scene.chars(part),
+    }
 }
 
 /// How many turns an earlier summary tells of, if the turn is one.

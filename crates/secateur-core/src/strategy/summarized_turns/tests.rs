@@ -45,6 +45,16 @@ fn older_turns_become_one_message_with_their_number() {
 }
 
 #[test]
+fn turns_with_less_text_than_the_message_stay() {
+    let says: Vec<Say> = (0..6).flat_map(|_| [user("a"), model("b")]).collect();
+    for dialect in DialectId::ALL {
+        let found = run(dialect, &says, "max_turns = 2");
+        assert!(found.report.plan.edits.is_empty(), "{dialect}");
+        assert_eq!(found.report.plan.skips[0].reason, SkipReason::NotSmaller);
+    }
+}
+
+#[test]
 fn short_conversations_and_short_histories_stay() {
     for dialect in DialectId::ALL {
         let found = run(dialect, &session(), "max_turns = 12");
