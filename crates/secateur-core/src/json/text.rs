@@ -382,8 +382,8 @@ mod tests {
             "",
             "plain text",
             r"a\u00e9\n漢\ud83d\ude42\n🙂z",
-            &many,
-            &pairs,
+            many.as_str(),
+            pairs.as_str(),
         ] {
             let (body, text) = literal(raw);
             let whole = text.decode(&body);
