@@ -62,9 +62,10 @@ async fn a_stack_whose_answers_degrade_is_rolled_back_and_comes_back_by_a_person
             ("retired", seen.bytes_before)
         );
         let before = stage.mock.requests();
+        let replica_url = replica.url();
         let on_replica = crate::stage::request(
             &stage.client,
-            &replica.url(),
+            &replica_url,
             http::Method::POST,
             CHAT,
             &[],

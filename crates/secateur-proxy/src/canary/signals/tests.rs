@@ -106,7 +106,7 @@ fn a_cache_that_is_read_less_than_before_pruning_is_told() {
 /// A session of reads; the last call can be one that was made before.
 fn session(reads: usize, last: &str) -> Vec<u8> {
     let mut turns = vec![json!({"role": "user", "content": "task"})];
-    let mut read = |path: &str, turns: &mut Vec<Value>| {
+    let read = |path: &str, turns: &mut Vec<Value>| {
         let id = format!("t{}", turns.len());
         turns.push(json!({"role": "assistant", "content": [
             {"type": "tool_use", "id": id, "name": "read", "input": {"path": path}}]}));
@@ -140,7 +140,7 @@ fn a_call_that_is_made_again_after_its_result_was_cut_is_told() {
     let signals = Signals::default();
     let now = Instant::now();
     let workload: Arc<str> = "w".into();
-    let mut look = |key: &str, body: &[u8]| signals.calls(&workload, "m7", key, calls(body), now);
+    let look = |key: &str, body: &[u8]| signals.calls(&workload, "m7", key, calls(body), now);
     for n in 0..40 {
         let key = format!("healthy {n}");
         assert_eq!(look(&key, &session(12, "")), None);
