@@ -85,7 +85,7 @@ pub(crate) async fn start(upstream: &str, work: &Path, shot: &Shot) -> (Vec<Peer
     let (mut peers, mut missing) = (Vec::new(), Vec::new());
     for (name, started, patience) in [
         ("nginx", nginx(upstream, work).await, 5),
-        ("litellm", litellm(upstream, work).await, 60),
+        ("litellm", litellm(upstream, work).await, 120),
         ("portkey", portkey(upstream, work).await, 30),
     ] {
         match started {

@@ -113,9 +113,7 @@ impl Reading {
                     };
                 }
                 Place::Data | Place::Skip => {
-                    let end = bytes
-                        .iter()
-                        .position(|&byte| byte == b'\n' || byte == b'\r');
+                    let end = memchr::memchr2(b'\n', b'\r', bytes);
                     let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
                     if self.place == Place::Data {
                         self.sift(line);

@@ -65,7 +65,7 @@ impl Sieve {
                     is_key,
                     escaped: false,
                 } => {
-                    let end = bytes.iter().position(|&byte| byte == b'"' || byte == b'\\');
+                    let end = memchr::memchr2(b'"', b'\\', bytes);
                     let text = &bytes[..end.unwrap_or(bytes.len())];
                     self.keep(text);
                     if is_key && self.key.len() <= MAX_KEY_BYTES {
