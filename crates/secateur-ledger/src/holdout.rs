@@ -156,8 +156,9 @@ fn arm(
     }
     asked.extend([Value::Real(arm.mean()), Value::Real(arm.requests)]);
     let found = store.query(
-        "SELECT COALESCE(SUM((input_usd - $4 * requests) * (input_usd - $4 * requests) \
-         / (($5 - requests) * ($5 - requests))), 0.0) \
+        "SELECT COALESCE(SUM((input_usd - CAST($4 AS DOUBLE PRECISION) * requests) \
+         * (input_usd - CAST($4 AS DOUBLE PRECISION) * requests) \
+         / ((CAST($5 AS DOUBLE PRECISION) - requests) * (CAST($5 AS DOUBLE PRECISION) - requests))), 0.0) \
          FROM session_cost WHERE workload = $1 AND first_at_ms >= $2 AND held_out = $3",
         &asked,
     )?;
