@@ -47,11 +47,6 @@ impl Arm {
 }
 
 fn compare(held: &Arm, pruned: &Arm) -> Holdout {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "counts"
-    )]
     let mut holdout = Holdout {
         held_sessions: held.sessions as u64,
         pruned_sessions: pruned.sessions as u64,
@@ -156,8 +151,9 @@ fn arm(
     }
     asked.extend([Value::Real(arm.mean()), Value::Real(arm.requests)]);
     let found = store.query(
-        "SELECT COALESCE(SUM((input_usd - $4 * requests) * (input_usd - $4 * requests) \
-         / (($5 - requests) * ($5 - requests))), 0.0) \
+        "SELECT COALESCE(SUM((input_usd - CAST($4 AS DOUBLE PRECISION) * requests) \
+         * (input_usd - CAST($4 AS DOUBLE PRECISION) * requests) \
+         / ((CAST($5 AS DOUBLE PRECISION) - requests) * (CAST($5 AS DOUBLE PRECISION) - requests))), 0.0) \
          FROM session_cost WHERE workload = $1 AND first_at_ms >= $2 AND held_out = $3",
         &asked,
     )?;
@@ -183,7 +179,6 @@ mod tests {
                 .0
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
             let unit = (self.0 >> 11) as f64 / (1_u64 << 53) as f64;
             unit.max(1e-12)
         }

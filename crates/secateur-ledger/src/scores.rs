@@ -88,7 +88,6 @@ pub(crate) fn day_scores(
         let stack = take().into_text()?;
         let samples = take().into_count()?;
         let sum = take().into_real()?;
-        #[expect(clippy::cast_precision_loss, reason = "a count of scores")]
         let mean = sum / samples.max(1) as f64;
         days.push(DayScore {
             day,

@@ -97,6 +97,7 @@ pub(crate) fn move_batches(shared: &Shared) {
         .map_or(0, |batch| batch.records.len());
     let left = state.len() + stuck;
     Counters::add(&shared.counters.lost, left);
+    queue.settle(&mut state, left);
     state.is_drained = true;
     drop(state);
     queue.for_writer.notify_all();

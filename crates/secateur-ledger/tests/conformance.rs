@@ -380,7 +380,6 @@ async fn scores_are_kept_by_stack_and_day(url: &str, folder: &std::path::Path) {
             "m3".into()
         },
         scorer: "deterministic".into(),
-        #[expect(clippy::cast_precision_loss, reason = "small")]
         score: number as f64 / 10.0,
     };
     for number in (0..8).chain(0..8) {
@@ -536,7 +535,6 @@ async fn held_out_sessions_are_compared(url: &str, folder: &std::path::Path) {
             row.workload = "agent".into();
             row.session = Some(format!("s{session}"));
             row.held_out = session % 2 == 0;
-            #[expect(clippy::cast_precision_loss, reason = "small")]
             let noise = (session % 5) as f64 / 100.0;
             row.receipt.actual_input_usd = Some(if row.held_out {
                 1.0 + noise

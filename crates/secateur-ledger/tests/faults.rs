@@ -305,9 +305,9 @@ async fn a_full_disk_costs_nothing_while_the_spool_has_room() {
         format!("sqlite:{}", path.display()),
         folder.path().join("spool"),
     );
-    // Two megabytes for the database; each segment of the spool gets as much.
+    // Four megabytes for the database; each segment of the spool gets as much, and takes a batch.
     let load = Load::start(
-        &mut Load::with_small_files(4_096),
+        &mut Load::with_small_files(8_192),
         &url,
         &spool,
         &[("LOAD_COUNT", 10_000)],

@@ -7,7 +7,6 @@
     clippy::print_stdout,
     clippy::expect_used,
     clippy::panic,
-    clippy::cast_precision_loss,
     reason = "a benchmark"
 )]
 

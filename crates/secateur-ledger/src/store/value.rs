@@ -120,10 +120,6 @@ impl Value {
     pub(crate) fn into_real(self) -> Result<f64, LedgerError> {
         match self {
             Self::Real(number) => Ok(number),
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a sum of money that happens to be whole"
-            )]
             Self::Int(number) => Ok(number as f64),
             other => other.unfit("a number"),
         }

@@ -19,10 +19,22 @@ use args::{AuditCommand, LedgerArgs};
 
 pub(crate) fn run(command: &AuditCommand) -> Result<(), Failure> {
     let (place, work): (&LedgerArgs, Work<'_>) = match command {
-        AuditCommand::Tail(args) => (&args.place, Box::new(|ledger| tail::run(ledger, args))),
-        AuditCommand::Show(args) => (&args.place, Box::new(|ledger| show::run(ledger, args))),
-        AuditCommand::Export(args) => (&args.place, Box::new(|ledger| export::run(ledger, args))),
-        AuditCommand::Stats(args) => (&args.place, Box::new(|ledger| stats::run(ledger, args))),
+        AuditCommand::Tail(args) => (
+            &args.place,
+            Box::new(move |ledger: &Ledger| tail::run(ledger, args)),
+        ),
+        AuditCommand::Show(args) => (
+            &args.place,
+            Box::new(move |ledger: &Ledger| show::run(ledger, args)),
+        ),
+        AuditCommand::Export(args) => (
+            &args.place,
+            Box::new(move |ledger: &Ledger| export::run(ledger, args)),
+        ),
+        AuditCommand::Stats(args) => (
+            &args.place,
+            Box::new(move |ledger: &Ledger| stats::run(ledger, args)),
+        ),
     };
     let url = place::url(place)?;
     let ledger = wait(Ledger::open_for_reading(&url, None))?.map_err(|error| match error {

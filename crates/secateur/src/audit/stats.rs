@@ -72,7 +72,6 @@ pub(crate) fn usd(amount: f64) -> String {
     format!("{sign}${:.digits$}", amount.abs())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shares for people")]
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".into();
@@ -80,7 +79,6 @@ fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole as f64)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shares for people")]
 fn line(name: &str, totals: &Totals) -> Vec<Cell> {
     let chars = if totals.chars_before == 0 {
         "–".into()
