@@ -5,7 +5,7 @@
 //! ```
 //!
 //! **Invariants:** no page has a script, and its policy forbids any. Every value is escaped by the
-//! template engine; markup of our own is a [`markup::Markup`]. Nothing is shown without a token
+//! template engine; markup of our own is a `Markup`, which only this crate's source can make. Nothing is shown without a token
 //! unless the proxy listens on loopback. Nothing is changed without a form's key.
 
 mod access;
