@@ -3,11 +3,15 @@
 //! `lab-replay [FILE] [peers|frontier|ablation|search BATCHES|study]`; without a command: peers and frontier.
 
 mod compact;
+mod dataset;
+mod engine;
 mod features;
+mod losses;
 mod oracle;
 mod peers;
 mod plan;
 mod presets;
+mod remains;
 mod repeats;
 mod search;
 mod steady;
@@ -53,6 +57,22 @@ fn main() {
         Some("peers") => tables::peers(sessions),
         Some("frontier") => tables::frontier(sessions),
         Some("ablation") => tables::ablation(sessions),
+        Some("losses") => {
+            let name = arguments.next().unwrap_or_default();
+            match presets::presets().into_iter().find(|(n, _)| *n == name) {
+                Some((_, policy)) => losses::print(sessions, &policy),
+                None => println!("unknown setting {name}"),
+            }
+        }
+        Some("dataset") => {
+            let mut options = steady::Steady::lossless();
+            for (name, value) in [("bare", 1.0), ("brief", 1.0), ("rlines", 2.0), ("rchars", 80.0)] {
+                options.set(name, value);
+            }
+            dataset::print(sessions, &options);
+        }
+        Some("engine") => engine::rows(sessions, arguments),
+        Some("try") => tables::attempts(sessions, arguments),
         Some("study") => {
             study::sources(sessions, false);
             study::sources(sessions, true);
@@ -61,14 +81,20 @@ fn main() {
         }
         Some("search") => {
             let batches = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(24);
-            let start = steady::Steady {
-                sparse: arguments.next().is_none(),
-                ..steady::Steady::lossless()
-            };
-            let (best, pool) = search::search(sessions, &search::GOALS, batches, &start);
-            for (options, _) in best {
+            let half = arguments.next().and_then(|a| a.parse::<usize>().ok());
+            let mut start = presets::presets().swap_remove(1).1;
+            for (name, value) in [("bare", 1.0), ("brief", 1.0), ("slines", 1.0), ("schars", 60.0), ("sarr", 1500.0)] {
+                start.set(name, value);
+            }
+            let chosen: Vec<_> = sessions.iter().enumerate().filter(|(n, _)| half.is_none_or(|h| n % 2 == h)).map(|(_, s)| s.clone()).collect();
+            let rest: Vec<_> = sessions.iter().enumerate().filter(|(n, _)| half.is_some_and(|h| n % 2 != h)).map(|(_, s)| s.clone()).collect();
+            let (best, pool) = search::search(&chosen, &search::GOALS, batches, &start);
+            for (options, _) in &best {
                 println!("{options:?}");
             }
+            tables::held_out(&rest, best.iter().map(|(o, _)| o));
+            let _ = pool;
+            let pool: Vec<secateur_replay::Totals> = Vec::new();
             search::cross_validate(&search::GOALS, &pool);
         }
         Some(other) => println!("unknown command {other}"),

@@ -2,9 +2,10 @@
 //!
 //! ## What it cuts
 //! In results that show files, the spaces before line numbers (`     12→code` becomes `12→code`); with
-//! `sparse_numbers`, also the numbers of lines that follow the one above, except every tenth. What
-//! stands behind the arrow is the code's and stays. In results of searches, the path that is repeated
-//! before every hit in one file: it stands once above them.
+//! `sparse_numbers`, also the numbers of lines that follow the one above, except every tenth; with
+//! `bare_lines`, the arrows of these lines too, unless the line would then look numbered or like a note.
+//! What stands behind the arrow is the code's and stays. In results of searches, the path that is
+//! repeated before every hit in one file: it stands once above them.
 //!
 //! ## When it stays out
 //! Results that are not listings, and those of fewer than three numbered lines.
@@ -31,6 +32,8 @@ options! {
         unpad: bool = true,
         /// Whether lines that follow the one above lose their number, except every tenth.
         sparse_numbers: bool = false,
+        /// Whether a line without its number loses the arrow as well. Needs `sparse_numbers`.
+        bare_lines: bool = false,
         /// Whether hits in one file stand under its path.
         group_hits: bool = true,
     }
@@ -64,7 +67,7 @@ impl Arrivals for Run<'_> {
         }
         let lines = match scene.tool_class(part) {
             Some(ToolClass::Read | ToolClass::Edit) if self.0.unpad => {
-                unpadded(text, self.0.sparse_numbers)
+                unpadded(text, self.0.sparse_numbers, self.0.bare_lines)
             }
             Some(ToolClass::Search) if self.0.group_hits => grouped(text),
             _ => None,
@@ -91,7 +94,14 @@ fn numbered(line: &str) -> Option<(usize, usize, u64)> {
     Some((start, arrow, line[start..arrow].parse().ok()?))
 }
 
-fn unpadded(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<Line>> {
+/// Whether a line can stand without its arrow: it must look neither numbered nor like a note.
+fn can_be_bare(code: &str) -> bool {
+    !code
+        .trim_start()
+        .starts_with(|character: char| character.is_ascii_digit() || "→[".contains(character))
+}
+
+fn unpadded(text: &ArrivalText<'_>, sparse: bool, bare: bool) -> Option<Vec<Line>> {
     let count = (0..text.lines().len())
         .filter(|&at| numbered(text.line(at)).is_some())
         .count();
@@ -107,11 +117,16 @@ fn unpadded(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<Line>> {
         };
         let follows = before.is_some_and(|before| before + 1 == number);
         // Without its number a line must still show where its text starts: a tab would not.
-        let has_arrow = text.line(at)[arrow..].starts_with('→');
-        let skip = if sparse && has_arrow && follows && !number.is_multiple_of(10) {
-            arrow
-        } else {
-            start
+        let code = text.line(at)[arrow..].strip_prefix('→');
+        let skip = match code {
+            Some(code) if sparse && follows && !number.is_multiple_of(10) => {
+                if bare && can_be_bare(code) {
+                    arrow + '→'.len_utf8()
+                } else {
+                    arrow
+                }
+            }
+            _ => start,
         };
         line.keep.start += skip;
         before = Some(number);
@@ -196,10 +211,13 @@ mod tests {
     }
 
     fn listing(text: &str, sparse: bool) -> Option<String> {
-        render(
-            text,
-            unpadded(&ArrivalText::new(text, text.chars().count()), sparse),
-        )
+        let arriving = ArrivalText::new(text, text.chars().count());
+        render(text, unpadded(&arriving, sparse, false))
+    }
+
+    fn bare(text: &str) -> Option<String> {
+        let arriving = ArrivalText::new(text, text.chars().count());
+        render(text, unpadded(&arriving, true, true))
     }
 
     fn search(text: &str) -> Option<String> {
@@ -217,6 +235,14 @@ mod tests {
             listing(text, true).unwrap(),
             "9→fn a() {\n10→    b();\n→}\n→\n\n<note>"
         );
+    }
+
+    #[test]
+    fn bare_lines_keep_their_indentation_and_never_look_numbered_or_like_a_note() {
+        let text = " 8→a {\n 9→\tb\n10→c\n11→12→d\n12→ 7\n13→[2 lines as above]\n14→}\n15→\n";
+        let pruned = "8→a {\n\tb\n10→c\n→12→d\n→ 7\n→[2 lines as above]\n}\n\n";
+        assert_eq!(bare(text).unwrap(), pruned);
+        assert_eq!(bare(pruned).as_deref(), None);
     }
 
     #[test]

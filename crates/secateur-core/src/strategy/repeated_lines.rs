@@ -3,15 +3,16 @@
 //! ## What it cuts
 //! A file read again after an edit shows mostly what was shown before; the answer of an edit shows the
 //! lines of the edit. A run of at least `min_lines` lines and `min_chars` characters that an earlier,
-//! untouched result or an earlier call's arguments hold, contiguous and equal, becomes a note. Line
-//! numbers and trailing white space are not compared; indentation is.
+//! untouched result or an earlier call's arguments hold, contiguous and equal, becomes a note; runs of
+//! the same file have limits of their own. Line numbers and trailing white space are not compared;
+//! indentation is. The note says which lines it stands for where they are numbered, else how many.
 //!
 //! ## When it stays out
 //! Results of tools that are not known to show files, commands or searches, and texts that were
 //! replaced as a whole. A part that a note points to stays as long as the note does.
 //!
 //! ## Example
-//! 120 lines that were read before become `[120 lines, unchanged, as shown above]`.
+//! Lines 40 to 159 that were read before become `[40-159 as above]`.
 //!
 //! Works on arrival, so no cached byte is rewritten.
 
@@ -30,6 +31,10 @@ options! {
         min_lines: usize = 3,
         /// Shortest run, in characters.
         min_chars: usize = 120,
+        /// Shortest run that what was shown or written of the same file holds, in lines.
+        same_file_min_lines: usize = 3,
+        /// The same, in characters.
+        same_file_min_chars: usize = 120,
     }
 }
 
@@ -85,7 +90,17 @@ impl Arrivals for Run<'_> {
         let mut hashes: Vec<u64> = (0..count).map(|at| hash(text.line(at))).collect();
         let is_anchor: Vec<bool> = (0..count).map(|at| anchors(text.line(at))).collect();
         let sizes = |at: usize| text.line(at).len() + 1;
-        let repeats = self.shown.repeats(&hashes, &is_anchor, self.options, sizes);
+        let facts = scene.tool_facts();
+        let file = facts.file(part);
+        let is_same_file = |source: PartId| file.is_some() && facts.file(source) == file;
+        let options = self.options;
+        let is_long = |lines: usize, chars: usize, source: PartId| {
+            (lines >= options.min_lines && chars >= options.min_chars)
+                || (lines >= options.same_file_min_lines
+                    && chars >= options.same_file_min_chars
+                    && is_same_file(source))
+        };
+        let repeats = self.shown.repeats(&hashes, &is_anchor, is_long, sizes);
         if !repeats.is_empty() {
             let mut lines = Vec::with_capacity(count);
             let mut next = 0;
@@ -94,8 +109,7 @@ impl Arrivals for Run<'_> {
                 let end = repeat.first + repeat.lines;
                 let mut note = text.lines()[repeat.first].clone();
                 note.keep.end = note.keep.start;
-                note.before =
-                    Some(format!("[{} lines, unchanged, as shown above]\n", repeat.lines).into());
+                note.before = Some(words(text, repeat.first, end).into());
                 note.after = None;
                 lines.push(note);
                 hashes[repeat.first..end].fill(0);
@@ -113,6 +127,33 @@ impl Arrivals for Run<'_> {
     fn forget(&mut self, part: PartId) {
         self.shown.forget(part);
     }
+}
+
+/// The note for these lines.
+fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
+    let (count, last) = (end - first, end - 1);
+    match (number(text, first), number(text, last)) {
+        (Some(only), _) if count == 1 => format!("[{only} as above]\n"),
+        (Some(from), Some(to)) if to.checked_sub(from) == Some(last as u64 - first as u64) => {
+            format!("[{from}-{to} as above]\n")
+        }
+        _ if count == 1 => "[1 line as above]\n".to_owned(),
+        _ => format!("[{count} lines as above]\n"),
+    }
+}
+
+/// The number that a line came with, in a listing or a search result.
+fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
+    let kept = text.lines().get(at)?.keep.start;
+    let before = text.original().get(..kept)?;
+    let start = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |newline| newline + 1);
+    let whole = text.original().get(start..)?;
+    let leading = |line: &str| {
+        let line = line.trim_start_matches(' ');
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        line[digits..].starts_with(['→', '\t', ':', '-']).then(|| line[..digits].parse().ok())?
+    };
+    leading(whole).or_else(|| leading(text.line(at)))
 }
 
 /// A run of lines found earlier.
@@ -143,7 +184,7 @@ impl Shown {
         &self,
         hashes: &[u64],
         is_anchor: &[bool],
-        options: &RepeatedLines,
+        is_long: impl Fn(usize, usize, PartId) -> bool,
         size: impl Fn(usize) -> usize,
     ) -> Vec<Repeat> {
         let mut found = Vec::new();
@@ -152,8 +193,7 @@ impl Shown {
             let best = is_anchor[at].then(|| self.longest(&hashes[at..])).flatten();
             match best {
                 Some((lines, source))
-                    if lines >= options.min_lines
-                        && (at..at + lines).map(&size).sum::<usize>() >= options.min_chars =>
+                    if is_long(lines, (at..at + lines).map(&size).sum(), source) =>
                 {
                     found.push(Repeat {
                         first: at,
