@@ -50,7 +50,10 @@ pub fn bare_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match line.strip_prefix('\u{2192}') {
-            Some(code) if !code.starts_with(|c: char| c.is_ascii_digit() || c == '\u{2192}' || c == '[') => {
+            Some(code)
+                if !code
+                    .starts_with(|c: char| c.is_ascii_digit() || c == '\u{2192}' || c == '[') =>
+            {
                 out.push_str(code);
             }
             _ => out.push_str(line),

@@ -72,7 +72,9 @@ fn of_session(number: usize, session: &Session, policy: &Steady) {
     for (text, n) in numbers {
         patterns[n] = text;
     }
-    let Ok(automaton) = AhoCorasick::new(&patterns) else { return };
+    let Ok(automaton) = AhoCorasick::new(&patterns) else {
+        return;
+    };
     let mut holders: Vec<Vec<Place>> = vec![Vec::new(); patterns.len()];
     for (m, message) in session.messages[..end].iter().enumerate() {
         for (p, part) in message.parts.iter().enumerate() {
@@ -105,7 +107,8 @@ fn of_session(number: usize, session: &Session, policy: &Steady) {
     let mut files: HashMap<String, File> = HashMap::new();
     let mut counts: HashMap<String, u32> = HashMap::new();
     let mut entries: Vec<Entry> = Vec::new();
-    let (mut user_text, mut turn, mut seen, mut context, mut edits) = (String::new(), 0, 0, 0usize, 0usize);
+    let (mut user_text, mut turn, mut seen, mut context, mut edits) =
+        (String::new(), 0, 0, 0usize, 0usize);
     for (i, &b) in bounds.iter().enumerate() {
         for m in seen..b {
             let message = &session.messages[m];
@@ -160,7 +163,10 @@ fn of_session(number: usize, session: &Session, policy: &Steady) {
                     file.named |= user_text.contains(file_name(path));
                     if part.kind == PartKind::ToolUse {
                         match class_of(part.call.as_ref()) {
-                            Class::Edit => { file.edited += 1; edits += 1 },
+                            Class::Edit => {
+                                file.edited += 1;
+                                edits += 1
+                            }
                             Class::Read => file.reads += 1,
                             _ => {}
                         }
@@ -175,7 +181,11 @@ fn of_session(number: usize, session: &Session, policy: &Steady) {
                 continue;
             }
             let file = entry.path.as_ref().and_then(|p| files.get(p));
-            let alone = entry.words.iter().filter(|w| counts.get(*w) == Some(&1)).count();
+            let alone = entry
+                .words
+                .iter()
+                .filter(|w| counts.get(*w) == Some(&1))
+                .count();
             let (mut ids, mut lines) = (0.0, 0.0);
             for &(at, is_line, weight) in uses.get(&entry.at).into_iter().flatten() {
                 if at >= i {

@@ -30,7 +30,10 @@ pub fn rows(sessions: &[Session], arguments: impl Iterator<Item = String>) {
         })
         .collect();
     let replayed: Vec<&dyn Replayed> = bodies.iter().map(|body| body as &dyn Replayed).collect();
-    for ((name, _), totals) in policies.iter().zip(replay(sessions, &replayed, 0, &|_, _| {})) {
+    for ((name, _), totals) in policies
+        .iter()
+        .zip(replay(sessions, &replayed, 0, &|_, _| {}))
+    {
         print_row(name, &totals);
     }
 }

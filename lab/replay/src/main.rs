@@ -1,6 +1,7 @@
 //! Replay benchmark on real sessions.
 //!
-//! `lab-replay [FILE] [peers|frontier|ablation|search BATCHES|study]`; without a command: peers and frontier.
+//! `lab-replay [FILE] [peers|frontier|ablation|search BATCHES|study|losses SETTING|dataset|try SETTING…|engine
+//! POLICY…]`; without a command: peers and frontier.
 
 mod compact;
 mod dataset;
@@ -66,9 +67,7 @@ fn main() {
         }
         Some("dataset") => {
             let mut options = steady::Steady::lossless();
-            for (name, value) in [("bare", 1.0), ("brief", 1.0), ("rlines", 2.0), ("rchars", 80.0)] {
-                options.set(name, value);
-            }
+            options.shorten();
             dataset::print(sessions, &options);
         }
         Some("engine") => engine::rows(sessions, arguments),
@@ -81,20 +80,12 @@ fn main() {
         }
         Some("search") => {
             let batches = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(24);
-            let half = arguments.next().and_then(|a| a.parse::<usize>().ok());
             let mut start = presets::presets().swap_remove(1).1;
-            for (name, value) in [("bare", 1.0), ("brief", 1.0), ("slines", 1.0), ("schars", 60.0), ("sarr", 1500.0)] {
-                start.set(name, value);
-            }
-            let chosen: Vec<_> = sessions.iter().enumerate().filter(|(n, _)| half.is_none_or(|h| n % 2 == h)).map(|(_, s)| s.clone()).collect();
-            let rest: Vec<_> = sessions.iter().enumerate().filter(|(n, _)| half.is_some_and(|h| n % 2 != h)).map(|(_, s)| s.clone()).collect();
-            let (best, pool) = search::search(&chosen, &search::GOALS, batches, &start);
-            for (options, _) in &best {
+            start.shorten();
+            let (best, pool) = search::search(sessions, &search::GOALS, batches, &start);
+            for (options, _) in best {
                 println!("{options:?}");
             }
-            tables::held_out(&rest, best.iter().map(|(o, _)| o));
-            let _ = pool;
-            let pool: Vec<secateur_replay::Totals> = Vec::new();
             search::cross_validate(&search::GOALS, &pool);
         }
         Some(other) => println!("unknown command {other}"),

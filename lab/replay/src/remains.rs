@@ -32,7 +32,10 @@ fn note(part: &Part) -> String {
 pub fn of_result(part: &Part, class: Class, sent: &str, extracts: &Extracts) -> String {
     let note = note(part);
     let extract = match class {
-        Class::Read => outline(sent, extracts.read.min(sent.len() * extracts.read_percent / 100)),
+        Class::Read => outline(
+            sent,
+            extracts.read.min(sent.len() * extracts.read_percent / 100),
+        ),
         Class::Command | Class::Edit => squeeze(sent, extracts.command),
         Class::Search => files(sent, extracts.search),
         Class::Task | Class::Other => squeeze(sent, extracts.other),
@@ -68,14 +71,38 @@ fn files(text: &str, chars: usize) -> Option<String> {
 }
 
 const OPENERS: [&str; 26] = [
-    "func ", "type ", "class ", "def ", "fn ", "pub ", "impl ", "struct ", "enum ", "interface ",
-    "export ", "const ", "var ", "trait ", "async ", "function ", "public ", "private ",
-    "protected ", "static ", "let ", "mod ", "package ", "# ", "## ", "### ",
+    "func ",
+    "type ",
+    "class ",
+    "def ",
+    "fn ",
+    "pub ",
+    "impl ",
+    "struct ",
+    "enum ",
+    "interface ",
+    "export ",
+    "const ",
+    "var ",
+    "trait ",
+    "async ",
+    "function ",
+    "public ",
+    "private ",
+    "protected ",
+    "static ",
+    "let ",
+    "mod ",
+    "package ",
+    "# ",
+    "## ",
+    "### ",
 ];
 
 fn code(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    rest.strip_prefix('\u{2192}').unwrap_or(if rest.len() < line.len() { line } else { rest })
+    rest.strip_prefix('\u{2192}')
+        .unwrap_or(if rest.len() < line.len() { line } else { rest })
 }
 
 fn outline(text: &str, chars: usize) -> Option<String> {
@@ -94,9 +121,15 @@ fn outline(text: &str, chars: usize) -> Option<String> {
             continue;
         }
         let opens = indent <= 1 && OPENERS.iter().any(|o| bare.starts_with(o))
-            || indent <= 4 && (bare.starts_with("def ") || bare.starts_with("fn ") || bare.starts_with("pub fn "));
+            || indent <= 4
+                && (bare.starts_with("def ")
+                    || bare.starts_with("fn ")
+                    || bare.starts_with("pub fn "));
         if opens {
-            for line in [comment.unwrap_or_default(), bare.trim_end().trim_end_matches('{')] {
+            for line in [
+                comment.unwrap_or_default(),
+                bare.trim_end().trim_end_matches('{'),
+            ] {
                 if !line.is_empty() {
                     out.push_str(line);
                     out.push('\n');

@@ -97,11 +97,15 @@ impl Shown {
                 }
             }
             match best {
-                Some(b) if {
-                    let size = lines[i..i + b.lines].iter().map(|l| l.len() + 1).sum::<usize>();
-                    (b.lines >= min_lines && size >= min_chars)
-                        || (b.lines >= short_lines && size >= short_chars && is_near(b.source))
-                } =>
+                Some(b)
+                    if {
+                        let size = lines[i..i + b.lines]
+                            .iter()
+                            .map(|l| l.len() + 1)
+                            .sum::<usize>();
+                        (b.lines >= min_lines && size >= min_chars)
+                            || (b.lines >= short_lines && size >= short_chars && is_near(b.source))
+                    } =>
                 {
                     i += b.lines;
                     out.push(b);

@@ -12,8 +12,8 @@ use secateur_replay::{Part, PartKind, Policy, Pruned, Role, Run, Session};
 use serde_json::Value;
 
 use crate::compact::{bare_lines, group_hits, sparse_numbers, unpad};
-use crate::remains::{self, Extracts};
 use crate::plan::{Cut, Place, Plan};
+use crate::remains::{self, Extracts};
 use crate::repeats::{Shown, plain_in_json, without};
 use crate::tools::{Class, class_of, file_name, path_of};
 
@@ -154,9 +154,16 @@ impl Steady {
         }
     }
 
+    /// Everything that says the same in fewer characters, as the presets have it.
+    pub fn shorten(&mut self) {
+        (self.bare, self.brief) = (true, true);
+        (self.short_lines, self.short_chars) = (1, 60);
+    }
+
     /// Sets an option by its name.
     pub fn set(&mut self, name: &str, value: f64) -> bool {
         match name {
+            "shorten" => self.shorten(),
             "compact" => self.compact = value > 0.0,
             "sparse" => self.sparse = value > 0.0,
             "bare" => self.bare = value > 0.0,
@@ -295,7 +302,6 @@ fn chars(text: &str) -> f64 {
     text.chars().count() as f64
 }
 
-
 const NOTE_CHARS: f64 = 75.0;
 
 impl Fold<'_> {
@@ -347,7 +353,8 @@ impl Fold<'_> {
                     self.arrive_call(&mut item, part);
                 }
                 PartKind::Text if self.o.texts => {
-                    self.shown.add(&part.text.lines().collect::<Vec<_>>(), &[], |_| true);
+                    self.shown
+                        .add(&part.text.lines().collect::<Vec<_>>(), &[], |_| true);
                     self.shown_items.push(self.items.len());
                 }
                 _ => {}
@@ -384,8 +391,15 @@ impl Fold<'_> {
                 .and_then(|c| c.input.get(key))
                 .and_then(Value::as_str)
             {
-                self.shown
-                    .add(&text.lines().collect::<Vec<_>>(), &[], if self.o.escaped { |_| true } else { plain_in_json });
+                self.shown.add(
+                    &text.lines().collect::<Vec<_>>(),
+                    &[],
+                    if self.o.escaped {
+                        |_| true
+                    } else {
+                        plain_in_json
+                    },
+                );
                 self.shown_items.push(self.items.len());
             }
         }
@@ -484,19 +498,17 @@ impl Fold<'_> {
     /// Leaves out what stands above. A part that is pointed to counts as fresh, and stays while the note stays.
     fn without_repeats(&mut self, item: &mut Item, text: &Arc<str>) -> Arc<str> {
         let lines: Vec<&str> = text.lines().collect();
-        let repeats = self
-            .shown
-            .repeats(
-                &lines,
-                self.o.repeat_lines,
-                self.o.repeat_chars,
-                &|source| {
-                    let source = &self.items[self.shown_items[source]];
-                    source.path.is_some() && source.path == item.path
-                },
-                self.o.short_lines,
-                self.o.short_chars,
-            );
+        let repeats = self.shown.repeats(
+            &lines,
+            self.o.repeat_lines,
+            self.o.repeat_chars,
+            &|source| {
+                let source = &self.items[self.shown_items[source]];
+                source.path.is_some() && source.path == item.path
+            },
+            self.o.short_lines,
+            self.o.short_chars,
+        );
         for repeat in &repeats {
             let source = &mut self.items[self.shown_items[repeat.source]];
             source.born = self.request;
@@ -560,7 +572,11 @@ impl Fold<'_> {
 
     /// Words per 1000 characters that stand nowhere else.
     fn novelty(&self, item: &Item) -> f64 {
-        let alone = item.words.iter().filter(|w| self.word_counts.get(w) == Some(&1)).count();
+        let alone = item
+            .words
+            .iter()
+            .filter(|w| self.word_counts.get(w) == Some(&1))
+            .count();
         alone as f64 * 1000.0 / item.chars.max(1.0)
     }
 
@@ -573,27 +589,30 @@ impl Fold<'_> {
                 continue;
             }
             let least = if item.goes == Goes::Result {
-                if item.class == Class::Read { self.o.min_chars.max(self.o.min_read) as f64 } else { self.o.min_chars as f64 }
-            } else { 0.0 };
+                if item.class == Class::Read {
+                    self.o.min_chars.max(self.o.min_read) as f64
+                } else {
+                    self.o.min_chars as f64
+                }
+            } else {
+                0.0
+            };
             let big = item.chars >= least && item.chars > item.after_chars + 40.0;
             let free = |&c: &usize| {
                 self.items[c].cleared
                     || go.get(c).copied().unwrap_or(false)
                     || item.goes != Goes::Result
             };
-            go[n] = big
-                && self.is_old(item)
-                && item.cited_by.iter().all(free)
-                && {
-                    let most = if item.goes != Goes::Result {
-                        NEVER
-                    } else if item.class == Class::Read {
-                        self.o.novelty
-                    } else {
-                        self.o.other_novelty
-                    };
-                    most >= NEVER || self.novelty(item) <= most
+            go[n] = big && self.is_old(item) && item.cited_by.iter().all(free) && {
+                let most = if item.goes != Goes::Result {
+                    NEVER
+                } else if item.class == Class::Read {
+                    self.o.novelty
+                } else {
+                    self.o.other_novelty
                 };
+                most >= NEVER || self.novelty(item) <= most
+            };
         }
         go
     }
@@ -610,7 +629,10 @@ impl Fold<'_> {
             freed += self.items[n].chars - self.items[n].after_chars;
             behind += self.items[n].after_chars;
             let cost = (CACHE_WRITE - CACHE_READ) * behind / CHARS_PER_TOKEN;
-            let net = CACHE_READ * (self.o.horizon + self.o.horizon_growth * self.request as f64) * freed / CHARS_PER_TOKEN - cost;
+            let net =
+                CACHE_READ * (self.o.horizon + self.o.horizon_growth * self.request as f64) * freed
+                    / CHARS_PER_TOKEN
+                    - cost;
             let affordable = cost <= self.saved + self.o.debt * self.spent;
             if net > best_net && affordable && freed / CHARS_PER_TOKEN >= self.o.min_round_tokens {
                 best_net = net;
@@ -648,7 +670,11 @@ impl Run for Fold<'_> {
         self.seen = upto;
         self.sent = self.items.iter().map(|i| i.chars).sum();
         let old = self.may_go(cached);
-        let round = if self.sent >= self.o.trigger { self.best_round(cached, &old) } else { None };
+        let round = if self.sent >= self.o.trigger {
+            self.best_round(cached, &old)
+        } else {
+            None
+        };
         if let Some(first) = round {
             (first..cached)
                 .filter(|&n| old[n])
@@ -676,7 +702,11 @@ fn words(text: &str) -> Vec<u64> {
     let mut found: Vec<u64> = text
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|w| w.len() >= 7)
-        .map(|w| w.bytes().fold(14_695_981_039_346_656_037, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(1_099_511_628_211)))
+        .map(|w| {
+            w.bytes().fold(14_695_981_039_346_656_037, |h: u64, b| {
+                (h ^ u64::from(b)).wrapping_mul(1_099_511_628_211)
+            })
+        })
         .collect();
     found.sort_unstable();
     found.dedup();

@@ -257,7 +257,9 @@ pub fn attempts(sessions: &[Session], arguments: impl Iterator<Item = String>) {
     for argument in arguments {
         let mut fields = argument.split(',');
         let base = fields.next().unwrap_or_default();
-        let Some((_, mut options)) = crate::presets::presets().into_iter().find(|(n, _)| *n == base)
+        let Some((_, mut options)) = crate::presets::presets()
+            .into_iter()
+            .find(|(n, _)| *n == base)
         else {
             println!("unknown setting {base}");
             continue;
@@ -277,15 +279,12 @@ pub fn attempts(sessions: &[Session], arguments: impl Iterator<Item = String>) {
     for ((name, _), t) in rows.iter().zip(&totals) {
         println!(
             "{:.4} {:.4} ids {:.4} lines {:.4} rounds {:5.1}  {name}",
-            t.bill(), t.worst(), t.ids(), t.lines(), t.rounds_per_session()
+            t.bill(),
+            t.worst(),
+            t.ids(),
+            t.lines(),
+            t.rounds_per_session()
         );
     }
-}
-
-pub fn held_out<'o>(sessions: &[Session], settings: impl Iterator<Item = &'o Steady>) {
-    let settings: Vec<&Steady> = settings.collect();
-    let policies: Vec<&dyn Policy> = settings.iter().map(|o| *o as &dyn Policy).collect();
-    for t in replay(sessions, &policies, 0, &|_, _| {}) {
-        print_row("held out", &t);
-    }
+    crate::search::cross_validate(&crate::search::GOALS, &totals);
 }

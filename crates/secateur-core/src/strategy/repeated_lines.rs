@@ -151,7 +151,9 @@ fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
     let leading = |line: &str| {
         let line = line.trim_start_matches(' ');
         let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-        line[digits..].starts_with(['→', '\t', ':', '-']).then(|| line[..digits].parse().ok())?
+        line[digits..]
+            .starts_with(['→', '\t', ':', '-'])
+            .then(|| line[..digits].parse().ok())?
     };
     leading(whole).or_else(|| leading(text.line(at)))
 }
