@@ -446,7 +446,11 @@ impl Draft {
                     return;
                 }
                 self.edit_of[part.index()] = at;
-                self.states[part.index()] = PartState::Cleared;
+                self.states[part.index()] = if edit.leaves_shown_text() {
+                    PartState::Trimmed
+                } else {
+                    PartState::Cleared
+                };
                 self.chars[part.index()] = edit.chars_after;
             }
             Action::InsertTurn(..) => self.is_loose = true,

@@ -86,6 +86,13 @@ impl Edit {
         self.why == Why::LowRankChunks
     }
 
+    /// Whether it leaves standing what notes elsewhere can point to: the text that a call put into a
+    /// file is not the text that the call replaced.
+    #[must_use]
+    pub fn leaves_shown_text(&self) -> bool {
+        self.why == Why::ReplacedText
+    }
+
     /// What it is about.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -129,6 +136,8 @@ pub enum Why {
     LongArrival,
     /// The work has moved on from it.
     StaleResult,
+    /// An edit put other text in its place.
+    ReplacedText,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
     /// The same output appears again later.
@@ -167,6 +176,7 @@ impl Why {
             Self::LinesStandAbove => "lines that stand above already",
             Self::LongArrival => "oversized when it arrived",
             Self::StaleResult => "the work has moved on from it",
+            Self::ReplacedText => "an edit put other text in its place",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
             Self::RepeatedOutput => "the same output appears again later",
             Self::RepeatedCall => "the same call was made again later",

@@ -45,6 +45,23 @@ pub fn sparse_numbers(text: &str) -> Option<String> {
     saved.then_some(out)
 }
 
+/// Leaves the arrow out where the number is left out, unless the line would then look numbered.
+pub fn bare_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match line.strip_prefix('\u{2192}') {
+            Some(code)
+                if !code
+                    .starts_with(|c: char| c.is_ascii_digit() || c == '\u{2192}' || c == '[') =>
+            {
+                out.push_str(code);
+            }
+            _ => out.push_str(line),
+        }
+    }
+    out
+}
+
 /// The path of a search hit (`path:12:text`, or `path-12-text` for context) and what follows it.
 fn hit(line: &str) -> Option<(&str, &str)> {
     let mut from = 0;

@@ -1,13 +1,18 @@
 //! Replay benchmark on real sessions.
 //!
-//! `lab-replay [FILE] [peers|frontier|ablation|search BATCHES|study]`; without a command: peers and frontier.
+//! `lab-replay [FILE] [peers|frontier|ablation|search BATCHES|study|losses SETTING|dataset|try SETTING…|engine
+//! POLICY…]`; without a command: peers and frontier.
 
 mod compact;
+mod dataset;
+mod engine;
 mod features;
+mod losses;
 mod oracle;
 mod peers;
 mod plan;
 mod presets;
+mod remains;
 mod repeats;
 mod search;
 mod steady;
@@ -53,6 +58,20 @@ fn main() {
         Some("peers") => tables::peers(sessions),
         Some("frontier") => tables::frontier(sessions),
         Some("ablation") => tables::ablation(sessions),
+        Some("losses") => {
+            let name = arguments.next().unwrap_or_default();
+            match presets::presets().into_iter().find(|(n, _)| *n == name) {
+                Some((_, policy)) => losses::print(sessions, &policy),
+                None => println!("unknown setting {name}"),
+            }
+        }
+        Some("dataset") => {
+            let mut options = steady::Steady::lossless();
+            options.shorten();
+            dataset::print(sessions, &options);
+        }
+        Some("engine") => engine::rows(sessions, arguments),
+        Some("try") => tables::attempts(sessions, arguments),
         Some("study") => {
             study::sources(sessions, false);
             study::sources(sessions, true);
@@ -61,10 +80,8 @@ fn main() {
         }
         Some("search") => {
             let batches = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(24);
-            let start = steady::Steady {
-                sparse: arguments.next().is_none(),
-                ..steady::Steady::lossless()
-            };
+            let mut start = presets::presets().swap_remove(1).1;
+            start.shorten();
             let (best, pool) = search::search(sessions, &search::GOALS, batches, &start);
             for (options, _) in best {
                 println!("{options:?}");

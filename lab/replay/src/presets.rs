@@ -39,6 +39,34 @@ pub fn presets() -> Vec<(&'static str, Steady)> {
         min_round_tokens: 300.0,
         ..steady.clone()
     };
+    let mut short = Steady::lossless();
+    short.shorten();
+    let shorter = Steady {
+        arrival_max_chars: 6000,
+        search_max_chars: 1500,
+        age_edit: 4.0,
+        touch_unedited: NEVER,
+        min_chars: 1000,
+        horizon: 8.0,
+        min_round_tokens: 1000.0,
+        trigger: 50_000.0,
+        age_old_string: 1.0,
+        bare: short.bare,
+        brief: short.brief,
+        short_lines: short.short_lines,
+        short_chars: short.short_chars,
+        ..steady.clone()
+    };
+    let shorter_bold = Steady {
+        search_max_chars: 1500,
+        trigger: 50_000.0,
+        age_old_string: 2.0,
+        bare: short.bare,
+        brief: short.brief,
+        short_lines: short.short_lines,
+        short_chars: short.short_chars,
+        ..bold.clone()
+    };
     vec![
         ("lossless", Steady::lossless()),
         ("steady", steady.clone()),
@@ -124,5 +152,8 @@ pub fn presets() -> Vec<(&'static str, Steady)> {
                 ..bold
             },
         ),
+        ("preset steady-lossless", short),
+        ("preset steady", shorter),
+        ("preset steady-bold", shorter_bold),
     ]
 }

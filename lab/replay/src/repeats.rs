@@ -60,7 +60,15 @@ pub fn plain_in_json(line: &str) -> bool {
 
 impl Shown {
     /// Finds the runs of `lines` that live texts hold, longest first found, of at least `min_lines` and `min_chars`.
-    pub fn repeats(&self, lines: &[&str], min_lines: usize, min_chars: usize) -> Vec<Repeat> {
+    pub fn repeats(
+        &self,
+        lines: &[&str],
+        min_lines: usize,
+        min_chars: usize,
+        is_near: &dyn Fn(usize) -> bool,
+        short_lines: usize,
+        short_chars: usize,
+    ) -> Vec<Repeat> {
         let hashes: Vec<u64> = lines.iter().map(|l| hash(l)).collect();
         let mut out = Vec::new();
         let mut i = 0;
@@ -90,12 +98,14 @@ impl Shown {
             }
             match best {
                 Some(b)
-                    if b.lines >= min_lines
-                        && lines[i..i + b.lines]
+                    if {
+                        let size = lines[i..i + b.lines]
                             .iter()
                             .map(|l| l.len() + 1)
-                            .sum::<usize>()
-                            >= min_chars =>
+                            .sum::<usize>();
+                        (b.lines >= min_lines && size >= min_chars)
+                            || (b.lines >= short_lines && size >= short_chars && is_near(b.source))
+                    } =>
                 {
                     i += b.lines;
                     out.push(b);
@@ -140,7 +150,7 @@ impl Shown {
 }
 
 /// The text with its repeats replaced by notes.
-pub fn without(lines: &[&str], repeats: &[Repeat]) -> String {
+pub fn without(lines: &[&str], repeats: &[Repeat], brief: bool) -> String {
     let mut out = String::new();
     let mut i = 0;
     for r in repeats {
@@ -148,7 +158,11 @@ pub fn without(lines: &[&str], repeats: &[Repeat]) -> String {
             out.push_str(line);
             out.push('\n');
         }
-        out.push_str(&format!("[{} lines, unchanged, as shown above]\n", r.lines));
+        out.push_str(&if brief {
+            "[000-000 as above]\n".to_owned()
+        } else {
+            format!("[{} lines, unchanged, as shown above]\n", r.lines)
+        });
         i = r.first + r.lines;
     }
     for line in &lines[i..] {
@@ -180,9 +194,9 @@ mod tests {
             "10\u{2192}fourth line here",
             "11\u{2192}the end of it",
         ];
-        let repeats = shown.repeats(&new, 3, 20);
+        let repeats = shown.repeats(&new, 3, 20, &|_| false, 9, 9);
         assert_eq!(
-            without(&new, &repeats),
+            without(&new, &repeats, false),
             "7\u{2192}something new\n[3 lines, unchanged, as shown above]\n11\u{2192}the end of it\n"
         );
     }
@@ -191,10 +205,10 @@ mod tests {
     fn a_forgotten_text_and_left_out_lines_are_no_source() {
         let mut shown = Shown::default();
         let first = shown.add(&OLD, &[], |_| true);
-        let repeats = shown.repeats(&OLD, 3, 20);
+        let repeats = shown.repeats(&OLD, 3, 20, &|_| false, 9, 9);
         shown.add(&OLD, &repeats, |_| true);
         shown.forget(first);
-        assert!(shown.repeats(&OLD, 3, 20).is_empty());
+        assert!(shown.repeats(&OLD, 3, 20, &|_| false, 9, 9).is_empty());
     }
 
     #[test]
@@ -206,6 +220,6 @@ mod tests {
             .map(|l| l.replace('\u{2192}', "\u{2192}    "))
             .collect();
         let indented: Vec<&str> = indented.iter().map(String::as_str).collect();
-        assert!(shown.repeats(&indented, 2, 20).is_empty());
+        assert!(shown.repeats(&indented, 2, 20, &|_| false, 9, 9).is_empty());
     }
 }

@@ -50,44 +50,36 @@ pub const GOALS: [Goal; 6] = [
     },
 ];
 
-type Set = fn(&mut Steady, f64);
-
-const AXES: &[(Set, &[f64])] = &[
-    (|o, v| o.horizon = v, &[3.0, 4.0, 6.0, 8.0, 12.0, 16.0]),
-    (|o, v| o.touch_edited = v, &[2.0, 3.0, 4.0, 6.0, 10.0]),
-    (
-        |o, v| o.touch_past_turn = v,
-        &[1.0, 2.0, 4.0, 8.0, 16.0, NEVER],
-    ),
-    (
-        |o, v| o.touch_unedited = v,
-        &[5.0, 8.0, 12.0, 20.0, 40.0, NEVER],
-    ),
-    (|o, v| o.touch_named = v, &[15.0, 30.0, 60.0, NEVER]),
-    (|o, v| o.age_command = v, &[1.0, 2.0, 4.0, 8.0, NEVER]),
-    (|o, v| o.age_search = v, &[1.0, 2.0, 4.0, 8.0, NEVER]),
-    (|o, v| o.age_edit = v, &[4.0, 8.0, 16.0, NEVER]),
-    (|o, v| o.age_task = v, &[8.0, 30.0, NEVER]),
-    (|o, v| o.age_other = v, &[4.0, 12.0, 30.0, NEVER]),
-    (|o, v| o.past_turn_factor = v, &[0.25, 0.5, 1.0]),
-    (
-        |o, v| (o.arrival_max_chars, o.arrival_head, o.arrival_tail) = arrival(v),
-        &[3000.0, 4000.0, 6000.0, 8000.0, NEVER],
-    ),
-    (
-        |o, v| o.min_chars = v as usize,
-        &[300.0, 500.0, 1000.0, 2000.0],
-    ),
-    (
-        |o, v| o.min_round_tokens = v,
-        &[100.0, 300.0, 1000.0, 3000.0],
-    ),
+const AXES: &[(&str, &[f64])] = &[
+    ("horizon", &[2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0]),
+    ("hgrow", &[0.0, 0.0, 0.05, 0.1, 0.2]),
+    ("edited", &[2.0, 3.0, 4.0, 6.0, 10.0, NEVER]),
+    ("pastfile", &[2.0, 4.0, 8.0, 16.0, NEVER]),
+    ("unedited", &[5.0, 8.0, 12.0, 20.0, 40.0, NEVER]),
+    ("named", &[15.0, 30.0, 60.0, NEVER, NEVER]),
+    ("cmd", &[1.0, 2.0, 4.0, 8.0, 16.0, NEVER]),
+    ("search", &[1.0, 2.0, 4.0, 8.0, 16.0, NEVER]),
+    ("edit", &[4.0, 8.0, 16.0, NEVER]),
+    ("task", &[8.0, 30.0, NEVER, NEVER]),
+    ("other", &[4.0, 12.0, 30.0, NEVER]),
+    ("past", &[0.25, 0.5, 1.0]),
+    ("arr", &[2000.0, 3000.0, 4000.0, 6000.0, 8000.0, NEVER]),
+    ("sarr", &[700.0, 1000.0, 1500.0, 2000.0, 3000.0, 4000.0]),
+    ("min", &[300.0, 500.0, 1000.0, 2000.0]),
+    ("minread", &[0.0, 2000.0, 4000.0, 8000.0, 15000.0]),
+    ("round", &[100.0, 300.0, 1000.0, 3000.0]),
+    ("old", &[1.0, 2.0, 4.0, 8.0, NEVER]),
+    ("todo", &[1.0, NEVER]),
+    ("trigger", &[0.0, 0.0, 30000.0, 50000.0, 80000.0]),
+    ("rtrigger", &[0.0, 0.0, 50000.0, 80000.0, 120000.0]),
+    ("atrigger", &[0.0, 0.0, 0.0, 20000.0, 50000.0]),
+    ("novelty", &[NEVER, NEVER, 12.0, 9.0, 7.0]),
+    ("onovelty", &[NEVER, NEVER, 15.0, 8.0, 4.0, 2.0]),
+    ("xread", &[0.0, 0.0, 800.0, 1500.0, 3000.0]),
+    ("xpct", &[5.0, 10.0, 20.0, 30.0]),
+    ("xcmd", &[0.0, 0.0, 300.0, 500.0, 1000.0]),
+    ("xsearch", &[0.0, 0.0, 300.0, 800.0]),
 ];
-
-fn arrival(max: f64) -> (usize, usize, usize) {
-    let max = max as usize;
-    (max, max * 3 / 8, max * 3 / 8)
-}
 
 /// A linear congruential generator: the search is the same on every machine.
 struct Dice(u64);
@@ -115,22 +107,13 @@ pub fn search(
     for batch in 0..batches {
         let candidates: Vec<Steady> = (0..18)
             .map(|n| {
-                let parent = best[n % goals.len()]
-                    .as_ref()
-                    .filter(|_| batch * 3 >= batches);
+                let parent = best[n % goals.len()].as_ref();
                 let mut o = parent.map_or_else(|| start.clone(), |(_, o, _)| o.clone());
-                let changes = if parent.is_some() {
-                    1 + dice.below(3)
-                } else {
-                    AXES.len()
-                };
-                for change in 0..changes {
-                    let (set, values) = AXES[if parent.is_some() {
-                        dice.below(AXES.len())
-                    } else {
-                        change
-                    }];
-                    set(&mut o, values[dice.below(values.len())]);
+                if batch > 0 || n > 0 {
+                    for _ in 0..(if batch < 3 { 6 } else { 1 + dice.below(3) }) {
+                        let (name, values) = AXES[dice.below(AXES.len())];
+                        o.set(name, values[dice.below(values.len())]);
+                    }
                 }
                 o
             })
@@ -145,9 +128,7 @@ pub fn search(
                 }
             }
         }
-        if batch * 3 < batches {
-            pool.extend(totals);
-        }
+        pool.extend(totals);
         if batch % 5 == 4 || batch + 1 == batches {
             println!("batch {}", batch + 1);
             for (goal, best) in goals.iter().zip(&best) {
@@ -172,9 +153,9 @@ pub fn search(
     )
 }
 
-/// Cross-validation over sessions: of the random settings, the best on four fifths, scored on the fifth.
+/// Cross-validation over sessions: of the settings tried, the best on one half, scored on the other.
 pub fn cross_validate(goals: &[Goal], pool: &[Totals]) {
-    const FOLDS: usize = 5;
+    const FOLDS: usize = 2;
     let part = |t: &Totals, keep: &dyn Fn(usize) -> bool| Totals {
         sessions: t
             .sessions

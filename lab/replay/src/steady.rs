@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use secateur_core::condense::{Budget, condense};
 use secateur_replay::price::{CACHE_READ, CACHE_WRITE, CHARS_PER_TOKEN};
 use secateur_replay::{Part, PartKind, Policy, Pruned, Role, Run, Session};
 use serde_json::Value;
 
-use crate::compact::{group_hits, sparse_numbers, unpad};
+use crate::compact::{bare_lines, group_hits, sparse_numbers, unpad};
 use crate::plan::{Cut, Place, Plan};
+use crate::remains::{self, Extracts};
 use crate::repeats::{Shown, plain_in_json, without};
 use crate::tools::{Class, class_of, file_name, path_of};
 
@@ -61,6 +63,45 @@ pub struct Steady {
     pub horizon: f64,
     /// Fewest tokens that a round frees.
     pub min_round_tokens: f64,
+    /// Sparse lines lose their arrow too.
+    pub bare: bool,
+    /// Shorter runs of the same file count from this many lines and characters on.
+    pub short_lines: usize,
+    pub short_chars: usize,
+    /// Lines that JSON spells otherwise may be pointed to as well.
+    pub escaped: bool,
+    /// Shorter reads stay.
+    pub min_read: usize,
+    /// The limit of new words for results that are no reads.
+    pub other_novelty: f64,
+    /// What each request so far adds to the horizon.
+    pub horizon_growth: f64,
+    /// Texts may be pointed to.
+    pub texts: bool,
+    /// Clearing reads only from this many characters of context on.
+    pub read_trigger: f64,
+    /// Notes for repeats are short.
+    pub brief: bool,
+    /// Limits of results of searches on arrival; commands have their own.
+    pub search_max_chars: usize,
+    /// Whether arrivals are condensed rather than cut in the middle.
+    pub condense: bool,
+    /// What remains of cleared results.
+    pub extracts: Extracts,
+    /// Age at which the replaced text of an edit may go from its call.
+    pub age_old_string: f64,
+    /// Age at which text written to a file may go from its call.
+    pub age_written: f64,
+    /// Age at which an earlier list of tasks may go.
+    pub age_todo: f64,
+    /// What stays of a string in a call.
+    pub keep_call: usize,
+    /// Rounds only from this many characters of context on.
+    pub trigger: f64,
+    /// Arrivals are only trimmed from this many characters of context on.
+    pub arrival_trigger: f64,
+    /// Most words per 1000 characters that no other part holds, in a result that goes.
+    pub novelty: f64,
     /// How far a round may put the session into debt, as a share of its cost so far; 0: never.
     pub debt: f64,
 }
@@ -89,8 +130,90 @@ impl Steady {
             min_chars: 500,
             horizon: 8.0,
             min_round_tokens: 300.0,
+            bare: false,
+            brief: false,
+            short_lines: usize::MAX,
+            short_chars: usize::MAX,
+            escaped: false,
+            read_trigger: 0.0,
+            min_read: 0,
+            other_novelty: NEVER,
+            horizon_growth: 0.0,
+            texts: false,
+            search_max_chars: 0,
+            condense: false,
+            extracts: Extracts::default(),
+            age_old_string: NEVER,
+            age_written: NEVER,
+            age_todo: NEVER,
+            keep_call: 40,
+            trigger: 0.0,
+            arrival_trigger: 0.0,
+            novelty: NEVER,
             debt: 0.0,
         }
+    }
+
+    /// Everything that says the same in fewer characters, as the presets have it.
+    pub fn shorten(&mut self) {
+        (self.bare, self.brief) = (true, true);
+        (self.short_lines, self.short_chars) = (1, 60);
+    }
+
+    /// Sets an option by its name.
+    pub fn set(&mut self, name: &str, value: f64) -> bool {
+        match name {
+            "shorten" => self.shorten(),
+            "compact" => self.compact = value > 0.0,
+            "sparse" => self.sparse = value > 0.0,
+            "bare" => self.bare = value > 0.0,
+            "brief" => self.brief = value > 0.0,
+            "slines" => self.short_lines = value as usize,
+            "schars" => self.short_chars = value as usize,
+            "escaped" => self.escaped = value > 0.0,
+            "rtrigger" => self.read_trigger = value,
+            "minread" => self.min_read = value as usize,
+            "onovelty" => self.other_novelty = value,
+            "hgrow" => self.horizon_growth = value,
+            "texts" => self.texts = value > 0.0,
+            "rlines" => self.repeat_lines = value as usize,
+            "rchars" => self.repeat_chars = value as usize,
+            "arr" => {
+                self.arrival_max_chars = value as usize;
+                self.arrival_head = self.arrival_max_chars * 3 / 8;
+                self.arrival_tail = self.arrival_head;
+            }
+            "sarr" => self.search_max_chars = value as usize,
+            "condense" => self.condense = value > 0.0,
+            "cmd" => self.age_command = value,
+            "search" => self.age_search = value,
+            "edit" => self.age_edit = value,
+            "task" => self.age_task = value,
+            "other" => self.age_other = value,
+            "past" => self.past_turn_factor = value,
+            "edited" => self.touch_edited = value,
+            "pastfile" => self.touch_past_turn = value,
+            "named" => self.touch_named = value,
+            "unedited" => self.touch_unedited = value,
+            "min" => self.min_chars = value as usize,
+            "horizon" => self.horizon = value,
+            "round" => self.min_round_tokens = value,
+            "debt" => self.debt = value,
+            "xread" => self.extracts.read = value as usize,
+            "xpct" => self.extracts.read_percent = value as usize,
+            "xcmd" => self.extracts.command = value as usize,
+            "xsearch" => self.extracts.search = value as usize,
+            "xother" => self.extracts.other = value as usize,
+            "old" => self.age_old_string = value,
+            "written" => self.age_written = value,
+            "todo" => self.age_todo = value,
+            "keepcall" => self.keep_call = value as usize,
+            "trigger" => self.trigger = value,
+            "atrigger" => self.arrival_trigger = value,
+            "novelty" => self.novelty = value,
+            _ => return false,
+        }
+        true
     }
 }
 
@@ -104,11 +227,13 @@ impl Policy for Steady {
             files: HashMap::new(),
             user_text: String::new(),
             shown: Shown::default(),
+            word_counts: HashMap::new(),
             shown_items: Vec::new(),
             seen: 0,
             request: 0,
             turn: 0,
             full_chars: 0.0,
+            sent: 0.0,
             saved: 0.0,
             spent: 0.0,
         })
@@ -125,8 +250,23 @@ struct Item {
     path: Option<String>,
     cleared: bool,
     shown: Option<usize>,
+    /// What stands here once it is cleared.
+    after: Option<Arc<str>>,
+    after_chars: f64,
+    goes: Goes,
+    /// Hashes of its words.
+    words: Vec<u64>,
     /// Later items whose notes point here.
     cited_by: Vec<usize>,
+}
+
+/// What part of a call may go.
+#[derive(Clone, Copy, PartialEq)]
+enum Goes {
+    Result,
+    OldString,
+    Written,
+    Todo,
 }
 
 #[derive(Default)]
@@ -145,12 +285,14 @@ struct Fold<'s> {
     files: HashMap<String, File>,
     user_text: String,
     shown: Shown,
+    word_counts: HashMap<u64, u32>,
     /// Number of a shown text → item that holds it.
     shown_items: Vec<usize>,
     seen: usize,
     request: usize,
     turn: usize,
     full_chars: f64,
+    sent: f64,
     /// What the session has cost less than without pruning, and what it has cost, in input tokens.
     saved: f64,
     spent: f64,
@@ -158,14 +300,6 @@ struct Fold<'s> {
 
 fn chars(text: &str) -> f64 {
     text.chars().count() as f64
-}
-
-/// The note that a cleared result leaves.
-fn note(part: &Part) -> String {
-    format!(
-        "[Result cleared: {} characters. Call the tool again if it is needed.]",
-        part.text.chars().count()
-    )
 }
 
 const NOTE_CHARS: f64 = 75.0;
@@ -206,12 +340,34 @@ impl Fold<'_> {
                 path,
                 cleared: false,
                 shown: None,
+                after: None,
+                after_chars: NOTE_CHARS,
+                goes: Goes::Result,
+                words: Vec::new(),
                 cited_by: Vec::new(),
             };
             match part.kind {
                 PartKind::ToolResult => self.arrive_result(&mut item, part),
-                PartKind::ToolUse => self.show_arguments(part),
+                PartKind::ToolUse => {
+                    self.show_arguments(part);
+                    self.arrive_call(&mut item, part);
+                }
+                PartKind::Text if self.o.texts => {
+                    self.shown
+                        .add(&part.text.lines().collect::<Vec<_>>(), &[], |_| true);
+                    self.shown_items.push(self.items.len());
+                }
                 _ => {}
+            }
+            if self.o.novelty < NEVER || self.o.other_novelty < NEVER {
+                let text = match self.plan.get(item.at) {
+                    Cut::Keep => Arc::clone(&part.text),
+                    Cut::Text(text) => Arc::clone(text),
+                };
+                item.words = words(&text);
+                for &word in &item.words {
+                    *self.word_counts.entry(word).or_default() += 1;
+                }
             }
             self.items.push(item);
         }
@@ -235,11 +391,52 @@ impl Fold<'_> {
                 .and_then(|c| c.input.get(key))
                 .and_then(Value::as_str)
             {
-                self.shown
-                    .add(&text.lines().collect::<Vec<_>>(), &[], plain_in_json);
+                self.shown.add(
+                    &text.lines().collect::<Vec<_>>(),
+                    &[],
+                    if self.o.escaped {
+                        |_| true
+                    } else {
+                        plain_in_json
+                    },
+                );
                 self.shown_items.push(self.items.len());
             }
         }
+    }
+
+    fn arrive_call(&mut self, item: &mut Item, part: &Part) {
+        let name = part.call.as_ref().map_or("", |c| c.name.as_str());
+        let (goes, keys): (Goes, &[&str]) = match name {
+            "Edit" | "MultiEdit" => (Goes::OldString, &["old_string"]),
+            "Write" => (Goes::Written, &["content"]),
+            "TodoWrite" => (Goes::Todo, &[]),
+            _ => return,
+        };
+        let age = match goes {
+            Goes::OldString => self.o.age_old_string,
+            Goes::Written => self.o.age_written,
+            _ => self.o.age_todo,
+        };
+        if age >= NEVER {
+            return;
+        }
+        let after = if goes == Goes::Todo {
+            for item in self.items.iter_mut().filter(|i| i.goes == Goes::Todo) {
+                item.class = Class::Other;
+            }
+            Some("{\"todos\":[]}".to_owned())
+        } else {
+            item.class = Class::Other;
+            remains::of_call(part, keys, self.o.keep_call)
+        };
+        let Some(after) = after else {
+            item.class = Class::Kept;
+            return;
+        };
+        item.goes = goes;
+        item.after_chars = chars(&after);
+        item.after = Some(after.into());
     }
 
     fn arrive_result(&mut self, item: &mut Item, part: &Part) {
@@ -257,6 +454,7 @@ impl Fold<'_> {
                 } else {
                     None
                 };
+                let sparse = sparse.map(|s| if self.o.bare { bare_lines(&s) } else { s });
                 sparse.or(unpadded)
             }
             _ => None,
@@ -267,15 +465,31 @@ impl Fold<'_> {
         if self.o.repeat_lines > 0 {
             text = self.without_repeats(item, &text);
         }
-        let long = text.chars().count() > self.o.arrival_max_chars;
+        let max = if item.class == Class::Search && self.o.search_max_chars > 0 {
+            self.o.search_max_chars
+        } else {
+            self.o.arrival_max_chars
+        };
+        let long = text.chars().count() > max && self.full_chars >= self.o.arrival_trigger;
         if long && matches!(item.class, Class::Command | Class::Search) {
-            text = trimmed(&text, self.o.arrival_head, self.o.arrival_tail).into();
+            let keep = max * 3 / 4;
+            text = if self.o.condense {
+                match condense(&part.text, &Budget::chars(keep)) {
+                    Some(condensed) => condensed.render(&part.text).into(),
+                    None => text,
+                }
+            } else {
+                trimmed(&text, keep / 2, keep / 2).into()
+            };
             // Part of it is left out, so nothing may point to it.
             if let Some(number) = item.shown {
                 self.shown.forget(number);
             }
         }
         item.chars = chars(&text);
+        let after = remains::of_result(part, item.class, &text, &self.o.extracts);
+        item.after_chars = chars(&after);
+        item.after = Some(after.into());
         if text != part.text {
             self.plan.set(item.at, Cut::Text(text));
         }
@@ -284,9 +498,17 @@ impl Fold<'_> {
     /// Leaves out what stands above. A part that is pointed to counts as fresh, and stays while the note stays.
     fn without_repeats(&mut self, item: &mut Item, text: &Arc<str>) -> Arc<str> {
         let lines: Vec<&str> = text.lines().collect();
-        let repeats = self
-            .shown
-            .repeats(&lines, self.o.repeat_lines, self.o.repeat_chars);
+        let repeats = self.shown.repeats(
+            &lines,
+            self.o.repeat_lines,
+            self.o.repeat_chars,
+            &|source| {
+                let source = &self.items[self.shown_items[source]];
+                source.path.is_some() && source.path == item.path
+            },
+            self.o.short_lines,
+            self.o.short_chars,
+        );
         for repeat in &repeats {
             let source = &mut self.items[self.shown_items[repeat.source]];
             source.born = self.request;
@@ -307,7 +529,7 @@ impl Fold<'_> {
         if repeats.is_empty() {
             Arc::clone(text)
         } else {
-            without(&lines, &repeats).into()
+            without(&lines, &repeats, self.o.brief).into()
         }
     }
 
@@ -315,6 +537,12 @@ impl Fold<'_> {
     fn is_old(&self, item: &Item) -> bool {
         let o = self.o;
         let age = (self.request - item.born) as f64;
+        match item.goes {
+            Goes::OldString => return age >= o.age_old_string,
+            Goes::Written => return age >= o.age_written,
+            Goes::Todo => return item.class != Class::Kept && age >= o.age_todo,
+            Goes::Result => {}
+        }
         let past = if item.turn < self.turn {
             o.past_turn_factor
         } else {
@@ -322,6 +550,7 @@ impl Fold<'_> {
         };
         match item.class {
             Class::Kept => false,
+            Class::Read if self.sent < o.read_trigger => false,
             Class::Read => {
                 let file = item.path.as_ref().and_then(|p| self.files.get(p));
                 let touch = file.map_or(age, |f| age.min((self.request - f.touched) as f64));
@@ -341,14 +570,49 @@ impl Fold<'_> {
         }
     }
 
+    /// Words per 1000 characters that stand nowhere else.
+    fn novelty(&self, item: &Item) -> f64 {
+        let alone = item
+            .words
+            .iter()
+            .filter(|w| self.word_counts.get(w) == Some(&1))
+            .count();
+        alone as f64 * 1000.0 / item.chars.max(1.0)
+    }
+
     /// Which of the cached parts may go: old, large enough, and no note that stays points to them.
     fn may_go(&self, cached: usize) -> Vec<bool> {
         let mut go = vec![false; cached];
         for n in (0..cached).rev() {
             let item = &self.items[n];
-            let big = item.chars >= self.o.min_chars as f64 && item.chars > NOTE_CHARS;
-            let free = |&c: &usize| self.items[c].cleared || go.get(c).copied().unwrap_or(false);
-            go[n] = !item.cleared && big && self.is_old(item) && item.cited_by.iter().all(free);
+            if item.class == Class::Kept || item.cleared {
+                continue;
+            }
+            let least = if item.goes == Goes::Result {
+                if item.class == Class::Read {
+                    self.o.min_chars.max(self.o.min_read) as f64
+                } else {
+                    self.o.min_chars as f64
+                }
+            } else {
+                0.0
+            };
+            let big = item.chars >= least && item.chars > item.after_chars + 40.0;
+            let free = |&c: &usize| {
+                self.items[c].cleared
+                    || go.get(c).copied().unwrap_or(false)
+                    || item.goes != Goes::Result
+            };
+            go[n] = big && self.is_old(item) && item.cited_by.iter().all(free) && {
+                let most = if item.goes != Goes::Result {
+                    NEVER
+                } else if item.class == Class::Read {
+                    self.o.novelty
+                } else {
+                    self.o.other_novelty
+                };
+                most >= NEVER || self.novelty(item) <= most
+            };
         }
         go
     }
@@ -362,10 +626,13 @@ impl Fold<'_> {
                 behind += self.items[n].chars;
                 continue;
             }
-            freed += self.items[n].chars - NOTE_CHARS;
-            behind += NOTE_CHARS;
+            freed += self.items[n].chars - self.items[n].after_chars;
+            behind += self.items[n].after_chars;
             let cost = (CACHE_WRITE - CACHE_READ) * behind / CHARS_PER_TOKEN;
-            let net = CACHE_READ * self.o.horizon * freed / CHARS_PER_TOKEN - cost;
+            let net =
+                CACHE_READ * (self.o.horizon + self.o.horizon_growth * self.request as f64) * freed
+                    / CHARS_PER_TOKEN
+                    - cost;
             let affordable = cost <= self.saved + self.o.debt * self.spent;
             if net > best_net && affordable && freed / CHARS_PER_TOKEN >= self.o.min_round_tokens {
                 best_net = net;
@@ -377,14 +644,19 @@ impl Fold<'_> {
 
     fn clear(&mut self, n: usize) {
         let at = self.items[n].at;
-        let text = note(&self.session.messages[at.0].parts[at.1]);
         let item = &mut self.items[n];
+        let Some(text) = item.after.take() else {
+            return;
+        };
         item.cleared = true;
+        for word in std::mem::take(&mut item.words) {
+            *self.word_counts.entry(word).or_default() -= 1;
+        }
         item.chars = chars(&text);
         if let Some(number) = item.shown {
             self.shown.forget(number);
         }
-        self.plan.set(at, Cut::Text(text.into()));
+        self.plan.set(at, Cut::Text(text));
     }
 }
 
@@ -396,8 +668,13 @@ impl Run for Fold<'_> {
             self.arrive(m);
         }
         self.seen = upto;
+        self.sent = self.items.iter().map(|i| i.chars).sum();
         let old = self.may_go(cached);
-        let round = self.best_round(cached, &old);
+        let round = if self.sent >= self.o.trigger {
+            self.best_round(cached, &old)
+        } else {
+            None
+        };
         if let Some(first) = round {
             (first..cached)
                 .filter(|&n| old[n])
@@ -418,6 +695,22 @@ impl Run for Fold<'_> {
             ..self.plan.render(self.session, upto)
         }
     }
+}
+
+/// Hashes of the distinct words of seven characters and more.
+fn words(text: &str) -> Vec<u64> {
+    let mut found: Vec<u64> = text
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|w| w.len() >= 7)
+        .map(|w| {
+            w.bytes().fold(14_695_981_039_346_656_037, |h: u64, b| {
+                (h ^ u64::from(b)).wrapping_mul(1_099_511_628_211)
+            })
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// The start and the end of a text, on character boundaries.
@@ -579,11 +872,13 @@ mod tests {
             files: HashMap::new(),
             user_text: String::new(),
             shown: Shown::default(),
+            word_counts: HashMap::new(),
             shown_items: Vec::new(),
             seen: 0,
             request: 0,
             turn: 0,
             full_chars: 0.0,
+            sent: 0.0,
             saved: 0.0,
             spent: 0.0,
         };

@@ -7,7 +7,8 @@ use crate::peers;
 use crate::presets::presets;
 use crate::steady::{NEVER, Steady};
 
-fn print_row(name: &str, t: &Totals) {
+/// One line of a table.
+pub fn print_row(name: &str, t: &Totals) {
     println!(
         "{name:46} {:.4} {:.4}  {:.4} {:.4}  tokens {:.3} cache reads {:.3} rounds {:.1}",
         t.bill(),
@@ -248,4 +249,42 @@ pub fn ablation(sessions: &[Session]) {
         .map(|(n, o)| ((*n).to_owned(), o as &dyn Policy))
         .collect();
     print_all(&rows, sessions);
+}
+
+/// Settings given as `preset,name=value,name=value`, one per argument.
+pub fn attempts(sessions: &[Session], arguments: impl Iterator<Item = String>) {
+    let mut rows = Vec::new();
+    for argument in arguments {
+        let mut fields = argument.split(',');
+        let base = fields.next().unwrap_or_default();
+        let Some((_, mut options)) = crate::presets::presets()
+            .into_iter()
+            .find(|(n, _)| *n == base)
+        else {
+            println!("unknown setting {base}");
+            continue;
+        };
+        for field in fields {
+            let known = field
+                .split_once('=')
+                .and_then(|(name, value)| Some(options.set(name, value.parse().ok()?)));
+            if known != Some(true) {
+                println!("unknown option {field}");
+            }
+        }
+        rows.push((argument, options));
+    }
+    let policies: Vec<&dyn Policy> = rows.iter().map(|(_, o)| o as &dyn Policy).collect();
+    let totals = replay(sessions, &policies, 0, &|_, _| {});
+    for ((name, _), t) in rows.iter().zip(&totals) {
+        println!(
+            "{:.4} {:.4} ids {:.4} lines {:.4} rounds {:5.1}  {name}",
+            t.bill(),
+            t.worst(),
+            t.ids(),
+            t.lines(),
+            t.rounds_per_session()
+        );
+    }
+    crate::search::cross_validate(&crate::search::GOALS, &totals);
 }

@@ -1,6 +1,6 @@
 //! A note that says "as shown above" must be true: what it points to stays as long as the note does.
 
-use crate::edit::{Action, Plan, SkipReason, StrategyId, Target};
+use crate::edit::{Action, Edit, Plan, SkipReason, StrategyId, Target};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, TurnId};
 
@@ -46,16 +46,16 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
     }
     let mut takes: Vec<bool> = vec![false; scene.view.parts().len()];
     for edit in &plan.edits {
-        for part in taken(scene, &edit.action) {
+        for part in taken(scene, edit) {
             takes[part.index()] = true;
         }
     }
     // Notes stand behind what they point to, so from the end every note is decided before its source.
     let mut order: Vec<usize> = (0..plan.edits.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(taken(scene, &plan.edits[at].action).next()));
+    order.sort_by_key(|&at| std::cmp::Reverse(taken(scene, &plan.edits[at]).next()));
     let mut given_back = Vec::new();
     for at in order {
-        let parts: Vec<PartId> = taken(scene, &plan.edits[at].action).collect();
+        let parts: Vec<PartId> = taken(scene, &plan.edits[at]).collect();
         let note_goes = |note: &PartId| {
             takes[note.index()]
                 || matches!(scene.state(*note), PartState::Cleared | PartState::Gone)
@@ -79,8 +79,9 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
 }
 
 /// The parts whose text an edit takes away, in whole or in part.
-fn taken<'s>(scene: &Scene<'s, '_>, action: &Action) -> Box<dyn Iterator<Item = PartId> + 's> {
-    match action {
+fn taken<'s>(scene: &Scene<'s, '_>, edit: &Edit) -> Box<dyn Iterator<Item = PartId> + 's> {
+    match &edit.action {
+        _ if edit.leaves_shown_text() => Box::new(std::iter::empty()),
         Action::DropTurn(turn) => Box::new(scene.parts(*turn)),
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
             Box::new(std::iter::once(*part))

@@ -1,8 +1,8 @@
 //! Condenses an oversized result the first time it is seen.
 //!
 //! ## What it cuts
-//! Results of commands and searches (and of other tools, with `other_tools`) longer than `max_chars`.
-//! They are condensed to `keep_chars`: error, warning and failure lines with their context, first and last
+//! Results of commands (and of other tools, with `other_tools`) longer than `max_chars`, and of searches
+//! longer than `max_search_chars`. They are condensed to `keep_chars` and `keep_search_chars`: error, warning and failure lines with their context, first and last
 //! lines, paths with line numbers, test names, the numbers of a summary and exit codes stay word for
 //! word; repeats are folded with a count; logs, test output, diffs, listings, JSON, tables, HTML and
 //! search results each in their own way. Notes say what was left out.
@@ -31,6 +31,10 @@ options! {
         max_chars: usize = 3000,
         /// What they are condensed to, in characters, notes included.
         keep_chars: usize = 2250,
+        /// Longer results of searches are condensed, in characters.
+        max_search_chars: usize = 3000,
+        /// What they are condensed to, in characters, notes included.
+        keep_search_chars: usize = 2250,
         /// The same limit for results that failed: what went wrong is rarely too long.
         max_error_chars: usize = 6000,
         /// Whether results of tools that neither run commands nor search are condensed too. Those that
@@ -63,20 +67,21 @@ struct Run<'o>(&'o LongArrivals);
 impl Arrivals for Run<'_> {
     fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
         let options = self.0;
+        let (fits_class, max_chars, keep_chars) = match scene.tool_class(part) {
+            Some(ToolClass::Search) => (true, options.max_search_chars, options.keep_search_chars),
+            Some(ToolClass::Command) => (true, options.max_chars, options.keep_chars),
+            Some(ToolClass::Other) => (options.other_tools, options.max_chars, options.keep_chars),
+            Some(ToolClass::Read | ToolClass::Edit | ToolClass::Task) | None => (false, 0, 0),
+        };
         let max_chars = if scene.is_error(part) {
             options.max_error_chars
         } else {
-            options.max_chars
+            max_chars
         };
-        let fits_class = match scene.tool_class(part) {
-            Some(ToolClass::Command | ToolClass::Search) => true,
-            Some(ToolClass::Other) => options.other_tools,
-            Some(ToolClass::Read | ToolClass::Edit | ToolClass::Task) | None => false,
-        };
-        if !fits_class || text.is_replaced() || text.chars() <= max_chars.max(options.keep_chars) {
+        if !fits_class || text.is_replaced() || text.chars() <= max_chars.max(keep_chars) {
             return;
         }
-        if let Some(condensed) = condense(text.original(), &Budget::chars(options.keep_chars)) {
+        if let Some(condensed) = condense(text.original(), &Budget::chars(keep_chars)) {
             text.replace(condensed.pieces, LongArrivals::ID, Why::LongArrival);
         }
     }

@@ -24,6 +24,7 @@ mod padded_listings;
 mod properties;
 mod repeated_lines;
 mod repeated_results;
+mod replaced_text;
 mod stale_results;
 mod summarized_turns;
 mod superseded_reads;
@@ -46,6 +47,7 @@ pub(crate) use options::options;
 pub use padded_listings::PaddedListings;
 pub use repeated_lines::RepeatedLines;
 pub use repeated_results::RepeatedResults;
+pub use replaced_text::ReplacedText;
 pub use stale_results::StaleResults;
 pub use summarized_turns::{OnMiss, SummarizedTurns, Summary};
 pub use superseded_reads::SupersededReads;
@@ -187,6 +189,7 @@ strategies! {
     "repeated_lines.rs" repeated_lines: RepeatedLines,
     "long_arrivals.rs" long_arrivals: LongArrivals,
     "stale_results.rs" stale_results: StaleResults,
+    "replaced_text.rs" replaced_text: ReplacedText,
     "repeated_results.rs" repeated_results: RepeatedResults,
     "superseded_reads.rs" superseded_reads: SupersededReads,
     "failed_inputs.rs" failed_inputs: FailedInputs,

@@ -2,9 +2,10 @@
 //!
 //! ## What it cuts
 //! In results that show files, the spaces before line numbers (`     12→code` becomes `12→code`); with
-//! `sparse_numbers`, also the numbers of lines that follow the one above, except every tenth. What
-//! stands behind the arrow is the code's and stays. In results of searches, the path that is repeated
-//! before every hit in one file: it stands once above them.
+//! `sparse_numbers`, also the numbers of lines that follow the one above, except every tenth; with
+//! `bare_lines`, the arrows of these lines too, unless the line would then look numbered or like a note.
+//! What stands behind the arrow is the code's and stays. In results of searches, the path that is
+//! repeated before every hit in one file: it stands once above them.
 //!
 //! ## When it stays out
 //! Results that are not listings, and those of fewer than three numbered lines.
@@ -28,6 +29,8 @@ options! {
         unpad: bool = true,
         /// Whether lines that follow the one above lose their number, except every tenth.
         sparse_numbers: bool = false,
+        /// Whether a line without its number loses the arrow as well. Needs `sparse_numbers`.
+        bare_lines: bool = false,
         /// Whether hits in one file stand under its path.
         group_hits: bool = true,
     }
@@ -61,7 +64,8 @@ impl Arrivals for Run<'_> {
         }
         match scene.tool_class(part) {
             Some(ToolClass::Read | ToolClass::Edit) if self.0.unpad => {
-                if let Some(padding) = padding(text, self.0.sparse_numbers) {
+                let (sparse, bare) = (self.0.sparse_numbers, self.0.bare_lines);
+                if let Some(padding) = padding(text, sparse, bare) {
                     text.cut_starts(&padding, PaddedListings::ID, Why::ListingPadding);
                 }
             }
@@ -104,8 +108,15 @@ fn numbered(bytes: &[u8]) -> Option<Numbered> {
     })
 }
 
+/// Whether a line can stand without its arrow: it must look neither numbered nor like a note.
+fn can_be_bare(code: &str) -> bool {
+    !code
+        .trim_start()
+        .starts_with(|character: char| character.is_ascii_digit() || "→[".contains(character))
+}
+
 /// How many bytes at the start of each line can go.
-fn padding(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<u32>> {
+fn padding(text: &ArrivalText<'_>, sparse: bool, bare: bool) -> Option<Vec<u32>> {
     let mut padding = Vec::with_capacity(text.lines().len());
     let (mut count, mut before) = (0, None);
     for at in 0..text.lines().len() {
@@ -116,7 +127,9 @@ fn padding(text: &ArrivalText<'_>, sparse: bool) -> Option<Vec<u32>> {
             let follows = before.is_some_and(|before: u64| before + 1 == line.number);
             // Without its number a line must still show where its text starts: a tab would not.
             if sparse && line.has_arrow && follows && !line.number.is_multiple_of(10) {
-                line.end
+                let code = line.end + '→'.len_utf8();
+                let is_bare = bare && text.line(at).get(code..).is_some_and(can_be_bare);
+                if is_bare { code } else { line.end }
             } else {
                 line.start
             }
@@ -198,8 +211,16 @@ mod tests {
     }
 
     fn listing(text: &str, sparse: bool) -> Option<String> {
+        unpadded(text, sparse, false)
+    }
+
+    fn bare(text: &str) -> Option<String> {
+        unpadded(text, true, true)
+    }
+
+    fn unpadded(text: &str, sparse: bool, bare: bool) -> Option<String> {
         let mut arriving = arriving(text);
-        let padding = padding(&arriving, sparse)?;
+        let padding = padding(&arriving, sparse, bare)?;
         arriving.cut_starts(&padding, PaddedListings::ID, Why::ListingPadding);
         render(text, arriving)
     }
@@ -222,6 +243,14 @@ mod tests {
             listing(text, true).unwrap(),
             "9→fn a() {\n10→    b();\n→}\n→\n\n<note>"
         );
+    }
+
+    #[test]
+    fn bare_lines_keep_their_indentation_and_never_look_numbered_or_like_a_note() {
+        let text = " 8→a {\n 9→\tb\n10→c\n11→12→d\n12→ 7\n13→[2 lines as above]\n14→}\n15→\n";
+        let pruned = "8→a {\n\tb\n10→c\n→12→d\n→ 7\n→[2 lines as above]\n}\n\n";
+        assert_eq!(bare(text).unwrap(), pruned);
+        assert_eq!(bare(pruned).as_deref(), None);
     }
 
     #[test]

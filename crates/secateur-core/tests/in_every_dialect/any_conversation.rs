@@ -9,10 +9,11 @@ use serde_json::json;
 
 use crate::conversation::{Step, assistant, body, failed, policy, run, tool, user};
 
-const LISTS: [&[&str]; 6] = [
+const LISTS: [&[&str]; 7] = [
     &["repeated-results"],
     &["superseded-reads"],
     &["failed-inputs"],
+    &["replaced-text"],
     &["old-thinking"],
     &[
         "superseded-reads",
@@ -29,7 +30,7 @@ const LISTS: [&[&str]; 6] = [
 ];
 
 /// The lists in which every strategy is alone or in the recommended order settle in one run.
-const SETTLE_AT_ONCE: usize = 5;
+const SETTLE_AT_ONCE: usize = 6;
 
 fn lines(from: usize, count: usize) -> String {
     let line = |at| format!("{at:>6}→    let value_{at} = compute(\"{at}\");\n");
@@ -52,6 +53,11 @@ fn step() -> impl Strategy<Value = Step> {
             "Edit",
             json!({"file_path": "f0.rs", "old_string": lines(at, 12)}),
             "Error: not found",
+        )),
+        1 => (0..3usize, 1..12usize).prop_map(|(at, count)| tool(
+            "Edit",
+            json!({"file_path": "f0.rs", "old_string": lines(at, count), "new_string": lines(at, 3)}),
+            "The file was updated.",
         )),
         1 => (0..3usize).prop_map(|at| tool("ls", json!({"dir": at}), lines(at, 10))),
         1 => Just(user("next, please")),

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::RepeatedLines;
 use super::line_key::LineKey;
 use crate::view::PartId;
 
@@ -52,7 +51,7 @@ impl Shown {
     pub(super) fn repeats(
         &self,
         keys: &[LineKey],
-        options: &RepeatedLines,
+        is_long: impl Fn(usize, usize, PartId) -> bool,
         size: impl Fn(usize) -> usize,
     ) -> Vec<Repeat> {
         let mut found = Vec::new();
@@ -60,8 +59,7 @@ impl Shown {
         while at < keys.len() {
             match self.longest(&keys[at..]) {
                 Some((lines, source))
-                    if lines >= options.min_lines
-                        && (at..at + lines).map(&size).sum::<usize>() >= options.min_chars =>
+                    if is_long(lines, (at..at + lines).map(&size).sum(), source) =>
                 {
                     found.push(Repeat {
                         first: at,

@@ -1,0 +1,166 @@
+//! Shortens the text that an edit replaced, in the arguments of its call.
+//!
+//! ## What it cuts
+//! The old text of an edit (`old_string`, `old_str`) once the edit has worked and `after_requests`
+//! requests have shown it: the file does not hold it any more. Its first `keep_chars` characters stay,
+//! and a note says how many are left out. The new text and all other arguments stay as they are.
+//!
+//! ## When it stays out
+//! Calls without a result, edits that failed (the model needs its text to try again), old texts of which
+//! fewer than `min_chars` characters would go, and calls that are signed (Gemini).
+//!
+//! ## Example
+//! `{"file_path":"a.go","old_string":"func retry(…900 characters…","new_string":"…"}` becomes
+//! `{"file_path":"a.go","old_string":"func retry([... 860 more characters, replaced by this edit]","new_string":"…"}`
+//!
+//! Made for `cadence = "rounds"`. Idempotent: what stays is short.
+
+use super::tool_class::ToolClass;
+use super::{Strategy, options};
+use crate::edit::{Plan, SkipReason, StrategyId, Why};
+use crate::json::{Cursor, JsonError, escape_into};
+use crate::scene::{PartState, Scene};
+use crate::view::{PartId, PartKind};
+
+options! {
+    /// Options of `replaced-text`.
+    pub struct ReplacedText {
+        /// Requests that must have shown the edit.
+        after_requests: usize = 1,
+        /// Characters of an old text that stay.
+        keep_chars: usize = 40,
+        /// Fewest characters of an old text that go; at least 80.
+        min_chars: usize = 100,
+    }
+}
+
+/// Notes are shorter than this, so that what was shortened is never shortened again.
+const MIN_CHARS: usize = 80;
+
+/// Arguments that hold the text to be replaced.
+const OLD_TEXT_KEYS: [&str; 2] = ["old_string", "old_str"];
+
+/// How the answer of an edit that failed begins, for clients that do not mark it.
+const ERROR_STARTS: [&str; 4] = ["Error", "ERROR", "error", "<tool_use_error>"];
+
+/// Deeper than this and arguments are left as they are.
+const MAX_DEPTH: usize = 64;
+
+impl ReplacedText {
+    /// Its id.
+    pub const ID: StrategyId = StrategyId("replaced-text");
+
+    /// The arguments with a note in the place of the old text; `None` if it is not long.
+    fn shortened(&self, args: &str) -> Option<String> {
+        let mut old_texts = Vec::new();
+        Cursor::over(args, MAX_DEPTH)
+            .object(|cursor, key| {
+                let is_old = OLD_TEXT_KEYS.iter().any(|name| key.is(args, name));
+                old_texts.extend(cursor.string_or_skip()?.filter(|_| is_old));
+                Ok::<(), JsonError>(())
+            })
+            .ok()?;
+        let mut out = String::new();
+        let mut copied = 0;
+        for text in old_texts {
+            let left_out = text.chars(args).saturating_sub(self.keep_chars);
+            if left_out < self.min_chars.max(MIN_CHARS) {
+                continue;
+            }
+            let start = text.decode_start(args, self.keep_chars.saturating_mul(4));
+            let kept: String = start.chars().take(self.keep_chars).collect();
+            out.push_str(args.get(copied..text.quoted().start as usize)?);
+            out.push('"');
+            escape_into(&kept, &mut out);
+            out.push_str(&format!(
+                "[... {left_out} more characters, replaced by this edit]\""
+            ));
+            copied = text.quoted().end as usize;
+        }
+        out.push_str(args.get(copied..)?);
+        (copied > 0).then_some(out)
+    }
+}
+
+impl Strategy for ReplacedText {
+    fn id(&self) -> StrategyId {
+        Self::ID
+    }
+
+    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+        let mut plan = Plan::default();
+        let least = self.keep_chars + self.min_chars.max(MIN_CHARS);
+        for call in scene.turns().flat_map(|turn| scene.parts(turn)) {
+            if scene.kind(call) != PartKind::Call
+                || scene.tool_class(call) != Some(ToolClass::Edit)
+                || scene.state(call) != PartState::Whole
+                || scene.args_chars(call) < least
+            {
+                continue;
+            }
+            let age = scene.request().saturating_sub(scene.last_use(call).request);
+            if (age as usize) < self.after_requests || !has_worked(scene, call) {
+                continue;
+            }
+            if let Some(with) = self.shortened(&scene.args(call)) {
+                let edit = scene.replace_args(call, with, Self::ID, Why::ReplacedText);
+                plan.edits.push(edit);
+            }
+        }
+        if plan.edits.is_empty() {
+            return Plan::skip(Self::ID, SkipReason::NothingToCut);
+        }
+        plan
+    }
+}
+
+/// Whether the call has a result, and that is no error.
+fn has_worked(scene: &Scene<'_, '_>, call: PartId) -> bool {
+    let Some(result) = scene.result_of(call) else {
+        return false;
+    };
+    let start = scene.text_start(result, 32);
+    !scene.is_error(result) && !ERROR_STARTS.iter().any(|error| start.starts_with(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_text_keeps_its_start_and_everything_else_stays() {
+        let old = "é\\n\\\"x\\\" ".repeat(60);
+        let args = format!(r#"{{"file_path":"a.go", "old_string":"{old}","new_string":"{old}"}}"#);
+        let out = ReplacedText::default().shortened(&args).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let before: serde_json::Value = serde_json::from_str(&args).unwrap();
+        assert_eq!(read["new_string"], before["new_string"]);
+        assert!(out.starts_with(r#"{"file_path":"a.go", "old_string":"é\n"#));
+        let text = before["old_string"].as_str().unwrap();
+        let kept: String = text.chars().take(40).collect();
+        let left_out = text.chars().count() - 40;
+        assert_eq!(
+            read["old_string"],
+            format!("{kept}[... {left_out} more characters, replaced by this edit]")
+        );
+        assert_eq!(ReplacedText::default().shortened(&out), None, "idempotent");
+    }
+
+    #[test]
+    fn short_texts_and_what_is_no_object_stay() {
+        let strategy = ReplacedText::default();
+        let at_limit = "x".repeat(139);
+        for args in [
+            r#"{"old_string":"a","new_string":"b"}"#,
+            &format!(r#"{{"old_string":"{at_limit}"}}"#),
+            &format!(r#"{{"text":"{}"}}"#, "x".repeat(900)),
+            &format!(r#"{{"edits":[{{"old_string":"{}"}}]}}"#, "x".repeat(900)),
+            "*** Begin Patch",
+            "{\"old_string\": \"cut off",
+        ] {
+            assert_eq!(strategy.shortened(args), None, "{args}");
+        }
+        let above = format!(r#"{{"old_string":"{at_limit}x"}}"#);
+        assert!(strategy.shortened(&above).unwrap().len() < above.len());
+    }
+}
