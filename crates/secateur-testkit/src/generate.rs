@@ -284,11 +284,19 @@ impl Maker {
                 Json::Arr(vec![Json::Num("1.50".into()), Json::Null]),
             )]),
         };
-        let args = if choices.rarely(6) {
+        let mut args = if choices.rarely(6) {
             Vec::new()
         } else {
             vec![("path".to_owned(), value)]
         };
+        if name == "edit_file" {
+            let old = format!(
+                "{}{}",
+                some_text(choices),
+                "an old line, caf\u{e9}\n".repeat(12)
+            );
+            args.push(("old_string".to_owned(), Json::text(old)));
+        }
         Call {
             id: format!("call_{}/é", self.ids),
             by_name: choices.rarely(3),

@@ -1,7 +1,11 @@
 use super::*;
 
 fn read(text: &str) -> Result<Config, ConfigError> {
-    let env = |name: &str| (name == "SET").then(|| "credential".to_owned());
+    let env = |name: &str| match name {
+        "SET" => Some("credential".to_owned()),
+        "SET_KEY" => Some("0f".repeat(32)),
+        _ => None,
+    };
     Config::read("secateur.toml", text, Path::new("."), &env)
 }
 
@@ -42,6 +46,9 @@ fn every_key_of_the_template_is_a_key() {
         .replace("ANTHROPIC_API_KEY", "SET")
         .replace("OPENAI_API_KEY", "SET")
         .replace("OTLP_AUTHORIZATION", "SET")
+        .replace("SECATEUR_PORTAL_TOKEN", "SET")
+        .replace("SECATEUR_CAPTURE_KEY", "SET_KEY")
+        .replace("url_env =", "# url_env =")
         .replace("policy_file =", "# policy_file =")
         .replace("ca_file =", "# ca_file =")
         .replace(
