@@ -4,7 +4,7 @@
 //! A batch that the database does not take within half a second is spooled as well: should the process
 //! die now, it is there. If the database took it after all, the replay finds its rows and adds nothing.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -330,7 +330,7 @@ fn replay(shared: &Shared, line: &mut Line) -> bool {
 fn replay_segment(
     shared: &Shared,
     store: &mut dyn Store,
-    segment: &PathBuf,
+    segment: &Path,
 ) -> Result<(), LedgerError> {
     let unreadable = |error: std::io::Error| LedgerError::Unreachable(format!("spool: {error}"));
     let frames = match load(segment) {

@@ -2,6 +2,8 @@
 //!
 //! Load comes from child processes: this test program again, with one test selected by name.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 mod suite;
 
 use std::io::{BufRead, BufReader};

@@ -1,6 +1,8 @@
 //! Ledgers of every earlier schema version are opened and found whole. A new version adds its fixture
 //! here when it is released.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod suite;
 
 use secateur_ledger::testing::Postgres;

@@ -4,7 +4,7 @@
 use secateur_ledger::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};
 
 /// 2026-10-17 00:00 UTC.
-pub const START: Millis = 1_792_195_200_000;
+pub(crate) const START: Millis = 1_792_195_200_000;
 const MONTH_MS: u64 = 30 * 86_400_000;
 
 /// Spreads numbers evenly over 64 bits.
@@ -16,7 +16,7 @@ fn mix(number: u64) -> u64 {
 }
 
 /// Row `number` of `count`, in order of time.
-pub fn row(number: u64, count: u64) -> Row {
+pub(crate) fn row(number: u64, count: u64) -> Row {
     let dice = mix(number);
     let at = u128::from(number) * u128::from(MONTH_MS) / u128::from(count);
     let workload = match dice % 100 {
