@@ -192,7 +192,6 @@ async fn killed_under_load(url: &str, folder: &Path) -> u64 {
     let safe = load.kill();
     let ledger = open(url, &spool).await;
     let found = count_without_gap(&ledger).await;
-    println!("recorded a second before the kill: {safe}; found: {found}");
     assert!(safe >= 4_000 && found >= safe, "{found} of {safe}");
     found
 }

@@ -80,7 +80,7 @@ fn run_in(url: &str, sql: &str) {
         postgres::Client::connect(&url, postgres::NoTls)
             .unwrap()
             .batch_execute(&sql)
-            .unwrap()
+            .unwrap();
     };
     std::thread::spawn(run).join().unwrap();
 }
