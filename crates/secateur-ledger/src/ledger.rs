@@ -136,7 +136,7 @@ impl Ledger {
         done.push(start("ledger-mover", move || move_batches(&mover))?);
         let writer = Arc::clone(&shared);
         done.push(start("ledger-writer", move || {
-            write_batches(&writer, store)
+            write_batches(&writer, store);
         })?);
         let (keeper, jobs) = mpsc::channel();
         let keeping = Keeper {

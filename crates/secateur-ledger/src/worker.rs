@@ -4,7 +4,7 @@
 //! A batch that the database does not take within half a second is spooled as well: should the process
 //! die now, it is there. If the database took it after all, the replay finds its rows and adds nothing.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -90,12 +90,7 @@ pub(crate) fn move_batches(shared: &Shared) {
             state = queue.wait(&queue.for_mover, state, nap.max(Duration::from_millis(1)));
         }
     }
-    let stuck = state
-        .in_flight
-        .as_ref()
-        .filter(|batch| batch.state == Flight::Failed && !batch.is_spooled)
-        .map_or(0, |batch| batch.records.len());
-    let left = state.len() + stuck;
+    let left = state.len();
     Counters::add(&shared.counters.lost, left);
     queue.settle(&mut state, left);
     state.is_drained = true;
@@ -233,6 +228,11 @@ pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
             continue;
         }
         if state.is_drained {
+            // The last batch had its last try.
+            if let Some(batch) = state.in_flight.take().filter(|batch| !batch.is_spooled) {
+                Counters::add(&shared.counters.lost, batch.records.len());
+                queue.settle(&mut state, batch.records.len());
+            }
             return;
         }
         let is_closed = state.is_closed;
@@ -330,7 +330,7 @@ fn replay(shared: &Shared, line: &mut Line) -> bool {
 fn replay_segment(
     shared: &Shared,
     store: &mut dyn Store,
-    segment: &PathBuf,
+    segment: &Path,
 ) -> Result<(), LedgerError> {
     let unreadable = |error: std::io::Error| LedgerError::Unreachable(format!("spool: {error}"));
     let frames = match load(segment) {

@@ -1,5 +1,12 @@
 //! One suite, run on both databases: the same questions get the same answers.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests"
+)]
+
 mod suite;
 
 use std::collections::BTreeMap;

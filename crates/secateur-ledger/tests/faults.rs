@@ -2,6 +2,8 @@
 //!
 //! Load comes from child processes: this test program again, with one test selected by name.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 mod suite;
 
 use std::io::{BufRead, BufReader};
@@ -190,7 +192,6 @@ async fn killed_under_load(url: &str, folder: &Path) -> u64 {
     let safe = load.kill();
     let ledger = open(url, &spool).await;
     let found = count_without_gap(&ledger).await;
-    println!("recorded a second before the kill: {safe}; found: {found}");
     assert!(safe >= 4_000 && found >= safe, "{found} of {safe}");
     found
 }

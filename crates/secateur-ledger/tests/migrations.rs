@@ -1,6 +1,8 @@
 //! Ledgers of every earlier schema version are opened and found whole. A new version adds its fixture
 //! here when it is released.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod suite;
 
 use secateur_ledger::testing::Postgres;
@@ -78,7 +80,7 @@ fn run_in(url: &str, sql: &str) {
         postgres::Client::connect(&url, postgres::NoTls)
             .unwrap()
             .batch_execute(&sql)
-            .unwrap()
+            .unwrap();
     };
     std::thread::spawn(run).join().unwrap();
 }

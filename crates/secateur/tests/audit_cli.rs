@@ -1,5 +1,7 @@
 //! `secateur audit` as people run it, on a ledger with rows in it.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

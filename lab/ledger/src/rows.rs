@@ -64,7 +64,7 @@ pub(crate) fn row(number: u64, count: u64) -> Row {
                 skipped: (stack != "m3").then(|| "lost-to-priority".into()),
             },
         ],
-        held_out: mix(number / 40) % 20 == 0,
+        held_out: mix(number / 40).is_multiple_of(20),
         bytes_before: chars + 500,
         bytes_after: sent + 500,
         chars_before: Some(chars),
@@ -78,7 +78,11 @@ pub(crate) fn row(number: u64, count: u64) -> Row {
         }),
         first_edit_at: (!stack.is_empty()).then_some(9_000),
         upstream_status: Some(200),
-        status: if (dice >> 20) % 100 == 0 { 529 } else { 200 },
+        status: if (dice >> 20).is_multiple_of(100) {
+            529
+        } else {
+            200
+        },
         is_stream: true,
         response_bytes: 4_000,
         added_us: 400,

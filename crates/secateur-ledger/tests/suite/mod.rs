@@ -20,7 +20,7 @@ pub(crate) fn row(number: u64) -> Row {
         session: Some(format!("session {}", number / 8)),
         provider: "anthropic".into(),
         dialect: Some("anthropic-messages".into()),
-        model: (number % 7 != 0)
+        model: (!number.is_multiple_of(7))
             .then(|| ["claude-a", "gpt-b"][usize::try_from(number % 2).unwrap()].into()),
         routed_to: (stack == "m1").then(|| "claude-small".into()),
         stack: stack.into(),
@@ -40,8 +40,8 @@ pub(crate) fn row(number: u64) -> Row {
         } else {
             String::new()
         },
-        bypassed: number % 13 == 0,
-        held_out: (number / 8) % 5 == 0,
+        bypassed: number.is_multiple_of(13),
+        held_out: (number / 8).is_multiple_of(5),
         bytes_before: 10_000 + number,
         bytes_after: 8_000 + number,
         chars_before: Some(9_900 + number),
@@ -78,12 +78,18 @@ pub(crate) fn row(number: u64) -> Row {
             break_even_turns: Some(1.5),
             price_date: Some("2026-09-01".into()),
             actual_usd: Some(0.0071),
-            actual_input_usd: (number % 6 != 0).then_some(0.0061),
+            actual_input_usd: (!number.is_multiple_of(6)).then_some(0.0061),
             tokens_saved: Some(500),
-            saved_usd: Some(if number % 9 == 0 { -0.001 } else { 0.0015 }),
+            saved_usd: Some(if number.is_multiple_of(9) {
+                -0.001
+            } else {
+                0.0015
+            }),
         },
         ended: "whole".into(),
-        plan: (number % 2 == 0).then(|| format!("{{\"cuts\":[{number}]}}")),
+        plan: number
+            .is_multiple_of(2)
+            .then(|| format!("{{\"cuts\":[{number}]}}")),
     }
 }
 
