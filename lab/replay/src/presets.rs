@@ -60,7 +60,7 @@ pub fn presets() -> Vec<(&'static str, Steady)> {
     let shorter_bold = Steady {
         search_max_chars: 1500,
         trigger: 50_000.0,
-        age_old_string: 2.0,
+        age_old_string: 1.0,
         bare: short.bare,
         brief: short.brief,
         short_lines: short.short_lines,
