@@ -34,7 +34,7 @@ pub(crate) fn usd(amount: f64) -> String {
     let size = amount.abs();
     let spelled = if size >= 1000.0 {
         format!("${}", thousands(size.round() as u64))
-    } else if size >= 1.0 || size < 0.000_000_5 {
+    } else if !(0.000_000_5..1.0).contains(&size) {
         format!("${size:.2}")
     } else if size >= 0.01 {
         format!("${size:.4}")

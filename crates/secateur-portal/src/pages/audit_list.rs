@@ -52,7 +52,7 @@ impl ListQuery {
                     out.refresh = value
                         .parse()
                         .ok()
-                        .filter(|seconds| (2..=3600).contains(seconds))
+                        .filter(|seconds| (2..=3600).contains(seconds));
                 }
                 _ => {}
             }

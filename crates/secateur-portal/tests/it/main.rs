@@ -1,6 +1,10 @@
 //! The portal over a real ledger in a file, asked as a server would ask it.
 
+#[cfg(test)]
 mod guards;
+#[cfg(test)]
 mod planted;
+#[cfg(test)]
 mod stage;
+#[cfg(test)]
 mod switches;

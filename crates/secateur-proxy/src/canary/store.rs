@@ -137,7 +137,7 @@ impl MemoryStore {
     }
 
     /// A person switches a mechanic.
-    pub fn set_switch(&self, switch: Switch) {
+    pub fn set_switch(&self, switch: &Switch) {
         self.controls.send_modify(|controls| {
             let mut changed = Controls::clone(controls);
             let other =

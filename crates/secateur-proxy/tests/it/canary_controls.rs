@@ -108,7 +108,7 @@ async fn replicas_on_one_ledger_share_a_rollback_within_five_seconds() {
     let keys = watched("sample_pct = 100\nmin_samples = 10\nmax_concurrent = 64");
     let ledger = ledgers[0].clone();
     let stage = Stage::with(&keys, forgets(), move |parts| {
-        parts.canary = Arc::new(ledger)
+        parts.canary = Arc::new(ledger);
     })
     .await;
     let mut parts = ProxyParts::new(config(&stage.mock.url(), PRUNES));
@@ -162,14 +162,14 @@ async fn a_person_switches_a_mechanic_and_the_next_request_obeys() {
         stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"],
         "m7"
     );
-    store.set_switch(switch("p", false));
+    store.set_switch(&switch("p", false));
     assert_eq!(
         stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"],
         "none"
     );
     assert_eq!(reason(&stage.events.last(2).await, "m7"), "switched-off");
     assert_eq!(stage.mock.received().pop().unwrap().body, chat(false));
-    store.set_switch(switch("p", true));
+    store.set_switch(&switch("p", true));
     assert_eq!(
         stage.post(CHAT, &[], chat(false)).await.headers["x-secateur-stack"],
         "m7"
@@ -178,7 +178,7 @@ async fn a_person_switches_a_mechanic_and_the_next_request_obeys() {
     let plain = "/v1/chat/completions";
     stage.post(plain, &[], chat(false)).await;
     assert!(stage.events.last(4).await.steps.is_empty());
-    store.set_switch(switch("default", true));
+    store.set_switch(&switch("default", true));
     stage.post(plain, &[], chat(false)).await;
     let event = stage.events.last(5).await;
     assert!(!event.steps.is_empty() && reason(&event, "m3") == "not-opted-in");

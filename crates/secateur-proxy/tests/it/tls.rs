@@ -85,7 +85,7 @@ impl Behind {
         let text = format!("listen = \"127.0.0.1:0\"\n{ca_file}{}", self.workload());
         let config = Config::read("test", &text, Path::new("."), &|_| None).unwrap();
         Stage::with("", MockOptions::default(), |parts| {
-            parts.config.store(std::sync::Arc::new(config))
+            parts.config.store(std::sync::Arc::new(config));
         })
         .await
     }

@@ -95,7 +95,10 @@ enum Sink<W: Write> {
     Parquet(ParquetWriter<W>, Vec<Row>),
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that map_err wants"
+)]
 fn broken(error: io::Error) -> Failure {
     // A reader that has seen enough is no failure of ours.
     let message = if error.kind() == io::ErrorKind::BrokenPipe {
