@@ -233,6 +233,10 @@ pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
                 Counters::add(&shared.counters.lost, batch.records.len());
                 queue.settle(&mut state, batch.records.len());
             }
+            drop(state);
+            // A ledger that is closed in peace leaves nothing in the spool.
+            let end = Instant::now() + CLOSING;
+            while Instant::now() < end && replay(shared, &mut line) {}
             return;
         }
         let is_closed = state.is_closed;
