@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let url = mock.url();
     let text = format!(
-        "listen = \"127.0.0.1:0\"\n[upstream]\nopenai = \"{url}\"\nanthropic = \"{url}\"\ngemini = \"{url}\"\n[workload.coding]\npreset = \"tessera\"\nbudget_ms = 5000\n[workload.history]\npreset = \"tessera\"\n"
+        "listen = \"127.0.0.1:0\"\n[upstream]\nopenai = \"{url}\"\nanthropic = \"{url}\"\ngemini = \"{url}\"\n[workload.coding]\npreset = \"openclaw-aggressive\"\nbudget_ms = 5000\n[workload.history]\npreset = \"tessera\"\n"
     );
     let config = Config::read("stage", &text, Path::new("."), &|_| None)?;
     let full = ledger(folder.path(), "full").await?;
