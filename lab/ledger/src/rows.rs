@@ -1,5 +1,6 @@
 //! Rows like those of a busy proxy: a month, five workloads of very different sizes, one stack that is
-//! rare, one request in a hundred with trouble, sessions of about forty requests.
+//! rare, one request in a hundred with trouble, sessions of about forty requests. Ids begin with the time:
+//! with ids in random order the index of ids is written all over, and rows come in at half the speed.
 
 use secateur_ledger::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};
 
@@ -37,7 +38,11 @@ pub(crate) fn row(number: u64, count: u64) -> Row {
     let sent = if stack == "m7" { chars * 4 / 5 } else { chars };
     let cost = sent as f64 / 4.0 * 0.8e-6;
     Row {
-        id: format!("{dice:016x}"),
+        id: format!(
+            "{:012x}{:08x}",
+            START.cast_unsigned() + u64::try_from(at).unwrap_or(0),
+            dice as u32
+        ),
         at: START + i64::try_from(at).unwrap_or(0),
         workload: workload.into(),
         key: Some("team".into()),
