@@ -27,7 +27,7 @@ use crate::capture::Capture;
 use crate::config::LiveConfig;
 use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
-use crate::identity::{fresh_id, trace_of};
+use crate::identity::{request_id, trace_of};
 use crate::pages::Pages;
 use crate::pipeline::Engine;
 use crate::request_body::Guarded;
@@ -72,7 +72,7 @@ pub(crate) async fn handle(
         &head.headers,
     );
     let mut event = AuditEvent::new(
-        fresh_id(),
+        request_id(),
         Arc::clone(&workload.name),
         route.provider,
         route.dialect,

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -13,6 +14,14 @@ pub(crate) fn fresh_id() -> String {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     // Zero is not a valid span id.
     format!("{:016x}", SEED.hash_one(number).max(1))
+}
+
+/// A request's id: the time in milliseconds, then a fresh id. Ids that grow with time keep a ledger's index
+/// growing at one end.
+pub(crate) fn request_id() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let millis = since.map_or(0, |since| since.as_millis());
+    format!("{:011x}{}", millis & 0xfff_ffff_ffff, fresh_id())
 }
 
 /// Trace id and parent span of a `traceparent` header.
@@ -33,6 +42,9 @@ mod tests {
     #[test]
     fn ids_differ_and_traces_are_checked() {
         assert_ne!(fresh_id(), fresh_id());
+        let (first, then) = (request_id(), request_id());
+        assert_eq!(first.len(), 27);
+        assert!(first[..11] <= then[..11] && first != then);
         let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert!(trace_of(trace).is_some());
         assert_eq!(trace_of("00-xyz-1-01"), None);
