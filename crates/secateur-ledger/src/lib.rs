@@ -39,7 +39,7 @@ pub use control::{Controls, Retired, Score, StackEvent, StackEventKind, Switch};
 pub use day::{day_of, day_start};
 pub use error::LedgerError;
 pub use ledger::Ledger;
-pub use options::{CaptureLimits, LedgerOptions, default_url};
+pub use options::{CaptureLimits, LedgerOptions, default_url, url_beside};
 pub use query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 pub use row::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};
 pub use stats::LedgerStats;

@@ -38,7 +38,19 @@ impl LedgerOptions {
 /// Where the ledger is if nobody says otherwise: a file beside the configuration.
 #[must_use]
 pub fn default_url(folder: &Path) -> String {
-    format!("sqlite:{}", folder.join("secateur-ledger.db").display())
+    url_beside(folder, "sqlite:secateur-ledger.db")
+}
+
+/// An address as a configuration in `folder` writes it: a file stands relative to the configuration.
+#[must_use]
+pub fn url_beside(folder: &Path, url: &str) -> String {
+    match url.strip_prefix("sqlite:") {
+        Some(path) => {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            format!("sqlite:{}", folder.join(path).display())
+        }
+        None => url.to_owned(),
+    }
 }
 
 /// Neither the key nor a password in the address is shown.

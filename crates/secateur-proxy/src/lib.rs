@@ -23,6 +23,7 @@ mod identity;
 mod idle;
 mod ledger_sink;
 mod mechanic;
+mod own_endpoint;
 mod pages;
 mod pipeline;
 mod recall;

@@ -4,26 +4,26 @@ use clap::Subcommand;
 use secateur_proxy::cli::{self, ResumeOptions};
 
 use crate::Failure;
+use crate::audit::args::LedgerArgs;
+use crate::audit::place::url;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CanaryCommand {
     /// List the stacks that are off and the mechanics that were switched.
-    #[command(after_help = "Example:\n  secateur canary list --ledger sqlite:secateur-ledger.db")]
+    #[command(after_help = "Example:\n  secateur canary list")]
     List {
-        /// The ledger that the proxies share: sqlite:PATH or postgres://…
-        #[arg(long, value_name = "URL")]
-        ledger: String,
+        #[command(flatten)]
+        place: LedgerArgs,
     },
     /// Switch a stack on again that was rolled back. Only a person does this.
     #[command(after_help = "\
 Older scores no longer count; all replicas follow within seconds.
 
 Example:
-  secateur canary resume --ledger sqlite:secateur-ledger.db --workload agent --stack m7")]
+  secateur canary resume --workload agent --stack m7")]
     Resume {
-        /// The ledger that the proxies share: sqlite:PATH or postgres://…
-        #[arg(long, value_name = "URL")]
-        ledger: String,
+        #[command(flatten)]
+        place: LedgerArgs,
         /// Whose stack.
         #[arg(long, short = 'w')]
         workload: String,
@@ -39,15 +39,15 @@ Example:
 pub(crate) fn run(command: &CanaryCommand) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let done = match command {
-        CanaryCommand::List { ledger } => cli::canary_list(ledger, &mut out),
+        CanaryCommand::List { place } => cli::canary_list(&url(place)?, &mut out),
         CanaryCommand::Resume {
-            ledger,
+            place,
             workload,
             stack,
             by,
         } => {
             let options = ResumeOptions {
-                ledger: ledger.clone(),
+                ledger: url(place)?,
                 workload: workload.clone(),
                 stack: stack.clone(),
                 by: by.clone(),

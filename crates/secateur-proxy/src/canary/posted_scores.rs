@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde::Deserialize;
@@ -15,14 +14,12 @@ use serde_json::json;
 use super::store::PastRequest;
 use crate::access::Grant;
 use crate::handle::Shared;
+use crate::own_endpoint::{self, MAX_BODY_BYTES, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
 
 /// The path, also below `/w/<workload>`.
 const PATH: &str = "/v1/secateur/scores";
-
-/// Larger bodies are refused.
-const MAX_BODY_BYTES: usize = 16 << 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,8 +30,7 @@ struct Posted {
 
 /// Whether a request is about scores.
 pub(crate) fn claims(request: &Request<Incoming>) -> bool {
-    request.uri().path().ends_with(PATH)
-        && Route::of(request.method(), request.uri(), request.headers()).path == PATH
+    own_endpoint::claims(request, PATH)
 }
 
 /// Answers a posted score.
@@ -66,7 +62,7 @@ pub(crate) async fn respond(
         return error(
             StatusCode::BAD_REQUEST,
             "not-a-score",
-            "expected {\\\"request_id\\\": \\\"…\\\", \\\"score\\\": a number from 0 to 1}",
+            "expected {\"request_id\": \"…\", \"score\": a number from 0 to 1}",
         );
     };
     let known = shared.canary.past_request(&posted.request_id).await;
@@ -99,22 +95,15 @@ pub(crate) async fn respond(
         "stack": past.stack,
         "score": posted.score,
     });
-    answer(StatusCode::OK, body.to_string())
+    answer(StatusCode::OK, &body)
 }
 
 fn error(status: StatusCode, code: &str, message: &str) -> Response<ClientBody> {
-    let body = format!(
-        r#"{{"error":{{"message":"secateur: {message}","type":"invalid_request_error","param":null,"code":"{code}"}}}}"#
-    );
-    answer(status, body)
-}
-
-fn answer(status: StatusCode, body: String) -> Response<ClientBody> {
-    let mut response = Response::new(ClientBody::full(Bytes::from(body)));
-    *response.status_mut() = status;
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    response
+    let body = json!({"error": {
+        "message": format!("secateur: {message}"),
+        "type": "invalid_request_error",
+        "param": null,
+        "code": code,
+    }});
+    answer(status, &body)
 }

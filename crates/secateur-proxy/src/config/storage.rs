@@ -1,7 +1,7 @@
 //! `[ledger]`, `[portal]` and `[workload.NAME.capture]`: what is kept, and who may look at it.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secateur_ledger::CaptureLimits;
@@ -140,12 +140,9 @@ impl Reader<'_> {
     /// Files stand relative to the configuration.
     fn ledger_url(&self, url: &Spanned<String>) -> Result<Secret, ConfigError> {
         let text = url.get_ref();
-        if let Some(path) = text.strip_prefix("sqlite:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return Ok(Secret::new(&sqlite_url(&self.folder.join(path))));
-        }
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(Secret::new(text));
+        let schemes = ["sqlite:", "postgres://", "postgresql://"];
+        if schemes.iter().any(|scheme| text.starts_with(scheme)) {
+            return Ok(Secret::new(&secateur_ledger::url_beside(self.folder, text)));
         }
         let words = "ledger.url: expected \"sqlite:FILE\" or \"postgres://user@host/database\"";
         Err(self.wrong(&url.span(), words))
@@ -197,10 +194,6 @@ impl Reader<'_> {
 
 /// Where rows wait beside the configuration.
 const SPOOL_FOLDER: &str = "secateur-spool";
-
-fn sqlite_url(path: &Path) -> String {
-    format!("sqlite:{}", path.display())
-}
 
 fn decode_hex(text: &str) -> Option<[u8; 32]> {
     let mut key = [0; 32];

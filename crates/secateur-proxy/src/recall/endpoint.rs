@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use secateur_ledger::Recalled;
@@ -14,16 +13,13 @@ use super::PATH;
 use super::page::{Asked, Page};
 use crate::access::Grant;
 use crate::handle::{Shared, pick_workload};
+use crate::own_endpoint::{self, MAX_BODY_BYTES, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
 
-/// Larger bodies are refused.
-const MAX_BODY_BYTES: usize = 16 << 10;
-
 /// Whether a request asks for a text.
 pub(crate) fn claims(request: &Request<Incoming>) -> bool {
-    request.uri().path().ends_with(PATH)
-        && Route::of(request.method(), request.uri(), request.headers()).path == PATH
+    own_endpoint::claims(request, PATH)
 }
 
 /// Answers a request for a text.
@@ -90,16 +86,4 @@ async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<Cli
 
 fn error(status: StatusCode, kind: &str, words: &str) -> Response<ClientBody> {
     answer(status, &json!({"error": {"type": kind, "message": words}}))
-}
-
-fn answer(status: StatusCode, body: &serde_json::Value) -> Response<ClientBody> {
-    let mut response = Response::new(ClientBody::full(Bytes::from(body.to_string())));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

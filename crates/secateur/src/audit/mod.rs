@@ -4,7 +4,7 @@ pub(crate) mod args;
 mod columns;
 mod export;
 mod parquet;
-mod place;
+pub(crate) mod place;
 mod show;
 mod stats;
 mod tail;

@@ -18,12 +18,16 @@ pub(crate) fn url(args: &LedgerArgs) -> Result<String, Failure> {
     };
     let file: toml::Table = toml::from_str(&text)
         .map_err(|error| Failure::bad_usage(format!("{}: {error}", config.display())))?;
-    let named = file
-        .get("ledger")
-        .and_then(|ledger| ledger.get("url"))
-        .and_then(toml::Value::as_str);
+    let ledger = file.get("ledger");
+    let named = |key: &str| ledger?.get(key)?.as_str();
     let folder = config.parent().unwrap_or(Path::new(""));
-    Ok(named.map_or_else(|| secateur_ledger::default_url(folder), str::to_owned))
+    match (named("url"), named("url_env")) {
+        (Some(url), _) => Ok(secateur_ledger::url_beside(folder, url)),
+        (None, Some(variable)) => std::env::var(variable).map_err(|_| {
+            Failure::bad_usage(format!("the environment variable `{variable}` is not set"))
+        }),
+        (None, None) => Ok(secateur_ledger::default_url(folder)),
+    }
 }
 
 #[cfg(test)]
@@ -48,5 +52,9 @@ mod tests {
         assert_eq!(url(&args(None)).unwrap(), beside);
         std::fs::write(&config, "[ledger]\nurl = \"postgres://h/d\"\n").unwrap();
         assert_eq!(url(&args(None)).unwrap(), "postgres://h/d");
+        // As the proxy reads it: beside the configuration, wherever the command is run.
+        std::fs::write(&config, "[ledger]\nurl = \"sqlite:rows.db\"\n").unwrap();
+        let rows = format!("sqlite:{}", folder.path().join("rows.db").display());
+        assert_eq!(url(&args(None)).unwrap(), rows);
     }
 }

@@ -1,0 +1,31 @@
+//! What the proxy's own JSON endpoints do alike: claim a path, and answer.
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use crate::response_body::ClientBody;
+use crate::route::Route;
+
+/// Larger bodies are refused.
+pub(crate) const MAX_BODY_BYTES: usize = 16 << 10;
+
+/// Whether a request is for this path, also below `/w/<workload>`.
+pub(crate) fn claims(request: &Request<Incoming>, path: &str) -> bool {
+    request.uri().path().ends_with(path)
+        && Route::of(request.method(), request.uri(), request.headers()).path == path
+}
+
+/// A JSON response that no cache keeps.
+pub(crate) fn answer(status: StatusCode, body: &Value) -> Response<ClientBody> {
+    let mut response = Response::new(ClientBody::full(Bytes::from(body.to_string())));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
