@@ -111,7 +111,7 @@ pub fn scanner_vs_serde(bytes: &[u8]) -> Result<(), String> {
         let found = Cursor::over(body, 1)
             .string()
             .map_err(|error| error.to_string())?;
-        if found.decode(body) != text || found.chars(body) != text.chars().count() {
+        if found.decode(body) != text || found.chars() != text.chars().count() {
             return Err(format!(
                 "decoded {:?} instead of {text:?}",
                 found.decode(body)

@@ -146,33 +146,56 @@ pub(crate) async fn closed(shot: &Shot, connections: usize, length: Duration) ->
             }
         });
     }
+    gather(lanes, length).await
+}
+
+/// Requests at a fixed rate over a fixed number of connections, which take turns.
+///
+/// A request that could not start when it was due, because the one before it on its connection was not done,
+/// counts from the moment at which it was due. What the timer of this program is late by does not count.
+pub(crate) async fn paced(
+    shot: &Shot,
+    per_second: f64,
+    connections: usize,
+    length: Duration,
+) -> Measured {
+    let mut lanes = JoinSet::new();
+    let client = client();
+    let every = Duration::from_secs_f64(connections as f64 / per_second.max(1.0));
+    let begin = Instant::now();
+    let warm_until = begin + length / 5;
+    let until = warm_until + length;
+    for connection in 0..connections {
+        let (client, shot) = (client.clone(), shot.clone());
+        let mut due = begin + every.mul_f64(connection as f64 / connections as f64);
+        lanes.spawn(async move {
+            let (mut times, mut failed) = (Vec::new(), 0);
+            while due < until {
+                let is_late = Instant::now() >= due;
+                if !is_late {
+                    tokio::time::sleep_until(due.into()).await;
+                }
+                let since = if is_late { due } else { Instant::now() };
+                let result = fire(&client, &shot).await;
+                if due >= warm_until {
+                    match result {
+                        Ok(()) => times.push(since.elapsed()),
+                        Err(_) => failed += 1,
+                    }
+                }
+                due += every;
+            }
+            (times, failed)
+        });
+    }
+    gather(lanes, length).await
+}
+
+async fn gather(mut lanes: JoinSet<(Vec<Duration>, usize)>, length: Duration) -> Measured {
     let (mut times, mut failed) = (Vec::new(), 0);
     while let Some(Ok((lane, lost))) = lanes.join_next().await {
         times.extend(lane);
         failed += lost;
-    }
-    measured(times, length, failed)
-}
-
-/// Requests at a fixed rate, each measured from the moment at which it was due.
-pub(crate) async fn paced(shot: &Shot, per_second: f64, length: Duration) -> Measured {
-    let client = client();
-    let every = Duration::from_secs_f64(1.0 / per_second.max(1.0));
-    let started = Instant::now();
-    let mut shots = JoinSet::new();
-    let mut due = started;
-    while started.elapsed() < length {
-        tokio::time::sleep_until(due.into()).await;
-        let (client, shot, at) = (client.clone(), shot.clone(), due);
-        shots.spawn(async move { fire(&client, &shot).await.map(|()| at.elapsed()) });
-        due += every;
-    }
-    let (mut times, mut failed) = (Vec::new(), 0);
-    while let Some(done) = shots.join_next().await {
-        match done {
-            Ok(Ok(time)) => times.push(time),
-            _ => failed += 1,
-        }
     }
     measured(times, length, failed)
 }

@@ -65,10 +65,6 @@ fn main() -> Outcome<()> {
         Some("serve-passthrough") => {
             runtime.block_on(passthrough::serve(&args.next().unwrap_or_default()))
         }
-        Some(role @ ("serve-secateur" | "serve-secateur-with-log")) => {
-            let with_log = role.ends_with("log");
-            runtime.block_on(secateur::serve(&args.next().unwrap_or_default(), with_log))
-        }
         first => {
             let options = options(first.map(str::to_owned).into_iter().chain(args))?;
             runtime.block_on(report::run(&options))

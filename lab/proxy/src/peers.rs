@@ -51,7 +51,7 @@ fn folder() -> PathBuf {
     }
 }
 
-fn free_port() -> Outcome<u16> {
+pub(crate) fn free_port() -> Outcome<u16> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     Ok(listener.local_addr()?.port())
 }
@@ -173,9 +173,10 @@ async fn litellm(upstream: &str, work: &Path) -> Outcome<Option<Peer>> {
     let mut command = Command::new(&program);
     command.arg("--config").arg(&config);
     command.args(["--host", "127.0.0.1", "--port", &port.to_string()]);
-    // One worker to a core, as its documentation advises.
+    // One worker to a core, as its documentation advises; under gunicorn, because its own supervisor ends
+    // workers that take longer than five seconds to start.
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    command.args(["--num_workers", &cores.to_string()]);
+    command.args(["--run_gunicorn", "--num_workers", &cores.to_string()]);
     command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
     command.env("LITELLM_LOG", "ERROR");
     let (child, group) = spawn(&mut command, &work.join("litellm.log"))?;

@@ -20,7 +20,7 @@ pub(crate) fn announce(addr: SocketAddr) -> Outcome<()> {
 /// A server that ends with the benchmark.
 pub(crate) struct Server {
     pub(crate) url: String,
-    child: Child,
+    pub(crate) child: Child,
 }
 
 impl Server {

@@ -9,6 +9,7 @@ use crate::goals::{self, Goal};
 use crate::load::{Measured, Shot, closed, paced};
 use crate::peers::{self, Peer};
 use crate::process::Server;
+use crate::secateur::{self, Keeps};
 use crate::table::Table;
 use crate::{Options, Outcome, machine};
 
@@ -21,6 +22,12 @@ const BODIES: [(usize, bool); 6] = [
     (100_000, true),
     (400_000, true),
 ];
+
+/// Lanes at a fixed rate take turns this often.
+const PACED_PARTS: u32 = 4;
+
+/// Secateur without audit.
+const BARE: &str = "secateur, bare";
 
 /// Peers that answer too few requests for a short look.
 const SLOW: [&str; 2] = ["litellm", "portkey"];
@@ -65,17 +72,22 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
     std::fs::create_dir_all(&work.0)?;
     let upstream = Server::start("serve-upstream", "").await?;
     let passthrough = Server::start("serve-passthrough", &upstream.url).await?;
-    let secateur = Server::start("serve-secateur", &upstream.url).await?;
-    let logging = Server::start("serve-secateur-with-log", &upstream.url).await?;
+    let first = Shot::new(PATH, chat(1_000, false));
+    let start =
+        async |keeps, name| secateur::start(keeps, &upstream.url, &work.0.join(name), &first).await;
+    let secateur = start(Keeps::Ledger, "ledger").await?;
+    let logging = start(Keeps::LedgerAndLog, "log").await?;
+    let bare = start(Keeps::Nothing, "bare").await?;
     let idle_mb = secateur.resident_mb();
     let (peers, missing) = match options.peers {
-        true => peers::start(&upstream.url, &work.0, &Shot::new(PATH, chat(1_000, false))).await,
+        true => peers::start(&upstream.url, &work.0, &first).await,
         false => (Vec::new(), vec!["peers were not asked for".to_owned()]),
     };
     let mut lanes = vec![
         Lane::new("direct", &upstream.url),
         Lane::new("hyper", &passthrough.url),
         Lane::new("secateur", &secateur.url),
+        Lane::new(BARE, &bare.url),
         Lane::new("secateur, log", &logging.url),
         Lane::new("secateur, m7", &format!("{}/w/pruned", secateur.url)),
     ];
@@ -140,20 +152,25 @@ async fn measure(options: &Options, lanes: &[Lane]) -> Results {
             .zip(halves)
             .map(|(lane, halves)| (lane.name.clone(), Measured::join(halves)))
             .collect();
-        let rate = per_second(&rows, "hyper") / 2.0;
+        let rate = per_second(&rows, "hyper").min(per_second(&rows, "secateur")) / 2.0;
         progress(&format!("{}: half load", label(body)));
-        let mut latencies = Vec::new();
-        for lane in lanes
+        let compared: Vec<&Lane> = lanes
             .iter()
             .filter(|lane| ["hyper", "secateur", "nginx"].contains(&lane.name.as_str()))
-        {
-            let shot = lane.shot(body.0, body.1);
-            let mut halves = Vec::new();
-            for _ in 0..2 {
-                halves.push(paced(&shot, rate, options.seconds / 2).await);
+            .collect();
+        let mut parts: Vec<Vec<Measured>> = compared.iter().map(|_| Vec::new()).collect();
+        for _ in 0..PACED_PARTS {
+            for (lane, parts) in compared.iter().zip(&mut parts) {
+                let shot = lane.shot(body.0, body.1);
+                let length = options.seconds / PACED_PARTS;
+                parts.push(paced(&shot, rate, options.connections, length).await);
             }
-            latencies.push((lane.name.clone(), Measured::join(halves)));
         }
+        let latencies = compared
+            .iter()
+            .zip(parts)
+            .map(|(lane, parts)| (lane.name.clone(), Measured::join(parts)))
+            .collect();
         results.closed.push(rows);
         results.paced.push(latencies);
         results.rates.push(rate);
@@ -194,8 +211,9 @@ fn page(
     let mut out = format!(
         "# The proxy under load\n\n`lab/proxy/run --write`, {}, {machine}.\n\n\
          One upstream, every server a process of its own, all on loopback in one run: the ratios \
-         count, not the figures. {} connections, {} s a cell in two halves. Secateur runs with audit \
-         events on; \"log\" writes its JSON lines too, \"m7\" prunes with the preset `tessera`.\n\n",
+         count, not the figures. {} connections, {} s a cell in two halves. Secateur writes a row \
+         for each request into an SQLite ledger; \"bare\" writes none, \"log\" writes its JSON lines too, \"m7\" \
+         prunes with the preset `tessera`.\n\n",
         machine::today(),
         options.connections,
         options.seconds.as_secs_f64(),
@@ -231,6 +249,14 @@ fn page(
             ours * 100.0 / hyper.max(1.0),
             " %",
         ));
+        let bare = per_second(rows, BARE);
+        let what = format!("{}, what audit costs in requests/s", label(body));
+        goals.push(Goal::at_most(
+            what,
+            5.0,
+            100.0 - ours * 100.0 / bare.max(1.0),
+            " %",
+        ));
         for (peer, times) in [("litellm", 20.0), ("portkey", 5.0)] {
             let theirs = per_second(rows, peer);
             if theirs > 0.0 {
@@ -253,7 +279,8 @@ fn page(
 
 fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
     out.push_str(
-        "\n## At half of hyper's highest load\n\nFrom the moment at which a request was due; in brackets what is added to hyper's own.\n\n",
+        "\n## At half of the highest load\n\nHalf of what Secateur or hyper can do, whichever is less. A request that had to wait for the one before \
+         it counts from the moment at which it was due; in brackets what is added to hyper's own.\n\n",
     );
     let mut table = Table::new(&["body", "server", "req/s", "p50 ms", "p99 ms", "failed"]);
     for ((body, rows), rate) in BODIES.into_iter().zip(&results.paced).zip(&results.rates) {

@@ -1,41 +1,69 @@
-//! Secateur as it is served, with audit events on.
+//! Secateur as people run it: the command `serve` of the built program, with and without what it keeps and says.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::Stdio;
+use std::time::Duration;
 
-use secateur_proxy::audit::{AuditEvent, AuditSink};
-use secateur_proxy::config::LogFormat;
-use secateur_proxy::{Config, Log, Proxy, ProxyParts};
+use tokio::process::Command;
 
 use crate::Outcome;
-use crate::process::announce;
+use crate::load::{Shot, is_up};
+use crate::peers::free_port;
+use crate::process::Server;
 
-/// Takes every event and keeps its size.
-#[derive(Debug, Default)]
-struct Counting(AtomicU64);
-
-impl AuditSink for Counting {
-    fn record(&self, event: AuditEvent) {
-        self.0.fetch_add(event.bytes_before, Ordering::Relaxed);
-    }
+/// What a run of it keeps and says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Keeps {
+    /// Neither rows nor log lines.
+    Nothing,
+    /// A row for each request in an SQLite ledger.
+    Ledger,
+    /// The ledger, and log lines as JSON.
+    LedgerAndLog,
 }
 
-/// Serves until the process ends. The workload `pruned` has M7 on.
-pub(crate) async fn serve(upstream: &str, with_log: bool) -> Outcome<()> {
-    let text = format!(
-        "listen = \"127.0.0.1:0\"\n[upstream]\nopenai = \"{upstream}\"\n[workload.pruned]\npreset = \"tessera\"\nbudget_ms = 1000\n"
-    );
-    let config = Config::read("lab", &text, Path::new("."), &|_| None)?;
-    let mut parts = ProxyParts::new(config);
-    parts.sink = Arc::new(Counting::default());
-    if with_log {
-        let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
-        parts.log = Log::to(LogFormat::Json, nowhere);
+/// Starts it in a folder of its own and waits until it answers. The workload `pruned` has M7 on.
+pub(crate) async fn start(
+    keeps: Keeps,
+    upstream: &str,
+    folder: &Path,
+    shot: &Shot,
+) -> Outcome<Server> {
+    std::fs::create_dir_all(folder)?;
+    let port = free_port()?;
+    let (ledger, log) = match keeps {
+        Keeps::Nothing => (false, "off"),
+        Keeps::Ledger => (true, "off"),
+        Keeps::LedgerAndLog => (true, "json"),
+    };
+    let config = folder.join("secateur.toml");
+    std::fs::write(
+        &config,
+        format!(
+            "listen = \"127.0.0.1:{port}\"\nlog = \"{log}\"\n[upstream]\nopenai = \"{upstream}\"\n\
+             [ledger]\nenabled = {ledger}\n[workload.pruned]\npreset = \"tessera\"\nbudget_ms = 1000\n"
+        ),
+    )?;
+    let program = std::env::current_exe()?.with_file_name("secateur");
+    let child = Command::new(&program)
+        .args(["serve", "--config"])
+        .arg(&config)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| format!("{}: {error} (build it with --release)", program.display()))?;
+    let server = Server {
+        url: format!("http://127.0.0.1:{port}"),
+        child,
+    };
+    let shot = shot.through(&server.url, &[]);
+    for _ in 0..100 {
+        if is_up(&shot).await {
+            return Ok(server);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let proxy = Proxy::start(parts).await?;
-    announce(proxy.addr())?;
-    std::future::pending::<()>().await;
-    proxy.shutdown().await;
-    Ok(())
+    Err(format!("{} does not answer", program.display()).into())
 }

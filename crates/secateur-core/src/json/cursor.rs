@@ -2,7 +2,9 @@
 
 use super::Span;
 use super::error::{JsonError, JsonProblem};
-use super::strings::{next_special, skip_space};
+#[cfg(target_arch = "x86_64")]
+use super::literal::closing_quote;
+use super::strings::{count_chars, next_special, skip_space};
 use super::text::{Excess, JsonStr};
 
 /// How much of a body is accepted.
@@ -264,26 +266,39 @@ impl<'a> Cursor<'a> {
         self.at += 1;
         let start = self.at();
         let bytes = self.body.as_bytes();
+        let (end, excess) = match closing_quote(bytes, self.at) {
+            Some(found) => found,
+            None => self.string_byte_by_byte()?,
+        };
+        self.at = end + 1;
+        Ok(JsonStr::new(Span::new(start, offset(end)), excess))
+    }
+
+    /// The slow way through a literal, which finds out what is wrong with it and where.
+    #[cold]
+    fn string_byte_by_byte(&mut self) -> Result<(usize, Excess), JsonError> {
+        let bytes = self.body.as_bytes();
+        let start = self.at;
         let mut excess = Excess::default();
         loop {
             self.at = next_special(bytes, self.at);
             match bytes.get(self.at) {
-                Some(b'"') => break,
+                Some(b'"') => {
+                    let raw = &bytes[start..self.at];
+                    excess.chars += offset(raw.len() - count_chars(raw));
+                    return Ok((self.at, excess));
+                }
                 Some(b'\\') => self.escape(&mut excess)?,
                 Some(_) => return Err(self.error(JsonProblem::ControlCharacter)),
                 None => return Err(self.error(JsonProblem::UnexpectedEnd)),
             }
         }
-        let end = self.at();
-        self.at += 1;
-        Ok(JsonStr::new(Span::new(start, end), excess))
     }
 
     /// Steps over one escape; counts what it has beyond the decoded character.
     ///
     /// A surrogate pair is one escape. A lone surrogate is accepted (JSON's grammar allows it and
     /// the bytes are passed on as they are) and decodes to U+FFFD.
-    #[inline(always)]
     fn escape(&mut self, excess: &mut Excess) -> Result<(), JsonError> {
         let bytes = self.body.as_bytes();
         match bytes.get(self.at + 1) {
@@ -472,6 +487,12 @@ impl<'a> Cursor<'a> {
         self.skip()?;
         Ok(None)
     }
+}
+
+/// Machines without windows of bits walk every literal byte by byte.
+#[cfg(not(target_arch = "x86_64"))]
+fn closing_quote(_: &[u8], _: usize) -> Option<(usize, Excess)> {
+    None
 }
 
 /// Offsets fit 32 bits because `Cursor::new` bounds the body.

@@ -10,10 +10,14 @@ mod compact;
 mod cursor;
 mod error;
 mod escape;
+#[cfg(target_arch = "x86_64")]
+mod literal;
 mod path;
 pub(crate) mod strings;
 mod text;
 mod unescape;
+#[cfg(target_arch = "x86_64")]
+mod window;
 
 pub(crate) use compact::compact_chars;
 pub use cursor::{Cursor, Kind, Limits};

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::Span;
-use super::strings::count_chars;
 use super::unescape::{bytes_of_chars, measure, unescape, walk};
 
 /// A string literal that the scanner found. Knows where it is, owns nothing.
@@ -11,14 +10,15 @@ use super::unescape::{bytes_of_chars, measure, unescape, walk};
 pub struct JsonStr {
     /// The raw bytes between the quotes.
     pub span: Span,
-    /// Nothing in excess means that the raw bytes are the text.
     excess: Excess,
 }
 
-/// What the raw form of a text has beyond the text.
+/// What the raw bytes of a literal are beyond its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Excess {
+    /// Raw bytes less decoded characters.
     pub(super) chars: u32,
+    /// Raw bytes less decoded bytes: more than nothing wherever an escape is.
     pub(super) bytes: u32,
 }
 
@@ -42,13 +42,13 @@ impl JsonStr {
     /// Whether any escape is in it.
     #[must_use]
     pub fn is_escaped(self) -> bool {
-        self.excess.chars > 0
+        self.excess.bytes > 0
     }
 
-    /// How many characters (Unicode scalar values) the decoded text has. Decodes nothing.
+    /// How many characters (Unicode scalar values) the decoded text has. Looks at nothing.
     #[must_use]
-    pub fn chars(self, body: &str) -> usize {
-        count_chars(self.raw(body).as_bytes()) - self.excess.chars as usize
+    pub fn chars(self) -> usize {
+        self.span.len() - self.excess.chars as usize
     }
 
     /// How many bytes the decoded text has. Looks at nothing.
@@ -355,7 +355,7 @@ mod tests {
             let (body, text) = literal(raw);
             let expected: String = serde_json::from_str(&body).unwrap();
             assert_eq!(text.decode(&body), expected, "{raw}");
-            assert_eq!(text.chars(&body), expected.chars().count(), "{raw}");
+            assert_eq!(text.chars(), expected.chars().count(), "{raw}");
             assert_eq!(text.decoded_chars(&body).collect::<String>(), expected);
         }
     }
@@ -437,7 +437,7 @@ mod tests {
             let (body, text) = literal(raw);
             let decoded = text.decode(&body);
             assert!(decoded.contains('\u{fffd}'), "{raw}");
-            assert_eq!(text.chars(&body), decoded.chars().count(), "{raw}");
+            assert_eq!(text.chars(), decoded.chars().count(), "{raw}");
         }
     }
 

@@ -133,7 +133,7 @@ fn shorten(cursor: &mut Cursor<'_>, keep: usize, out: &mut String) -> Result<(),
     match kind {
         Kind::String => {
             let text = cursor.string()?;
-            out.push_str(&note(text.chars(body)));
+            out.push_str(&note(text.chars()));
         }
         Kind::Object => {
             out.push('{');

@@ -63,7 +63,7 @@ impl ReplacedText {
         let mut out = String::new();
         let mut copied = 0;
         for text in old_texts {
-            let left_out = text.chars(args).saturating_sub(self.keep_chars);
+            let left_out = text.chars().saturating_sub(self.keep_chars);
             if left_out < self.min_chars.max(MIN_CHARS) {
                 continue;
             }

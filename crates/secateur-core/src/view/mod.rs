@@ -237,11 +237,7 @@ impl<'a> View<'a> {
             };
         }
         let separators = slots.len() - 1;
-        separators
-            + slots
-                .iter()
-                .map(|slot| slot.text.chars(self.body))
-                .sum::<usize>()
+        separators + slots.iter().map(|slot| slot.text.chars()).sum::<usize>()
     }
 
     /// The decoded text of a part: its text blocks joined by a newline. A structured Gemini result

@@ -6,6 +6,9 @@ use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
 
 pub(super) fn write(log: &Log, event: &AuditEvent) {
+    if log.is_off() {
+        return;
+    }
     let id = || ("request_id", Field::from(event.id.as_str()));
     let workload = || ("workload", Field::from(&*event.workload));
     let report = event.report.as_deref();

@@ -74,6 +74,11 @@ impl Log {
         }
     }
 
+    /// Whether nobody hears the lines, so that none need be made.
+    pub(crate) fn is_off(&self) -> bool {
+        self.sender.is_none() || self.format == LogFormat::Off
+    }
+
     /// Lines go to standard error.
     #[must_use]
     pub fn to_stderr(format: LogFormat) -> Self {

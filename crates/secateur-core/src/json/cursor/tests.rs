@@ -167,3 +167,62 @@ proptest::proptest! {
         proptest::prop_assert_eq!(skip(&body).is_ok(), expected);
     }
 }
+
+/// What a literal is made of: plain runs of all lengths, every kind of escape, and what is not allowed.
+const PIECES: &[&str] = &[
+    "a",
+    "plain words that go on for a while, longer than a block of sixteen",
+    "é",
+    "漢字",
+    "🙂",
+    r"\n",
+    r"\t",
+    r"\\",
+    r#"\""#,
+    r"\/",
+    r"\b\f\r",
+    r"\u00e9",
+    r"\u4e2d",
+    r"\ud83d\ude42",
+    r"\ud83d",
+    r"\ude42",
+    r"\ud83d\ud83d\ude42",
+    r"\u12",
+    r"\x",
+    "\u{7}",
+    "\n",
+    "\"",
+];
+
+#[cfg(target_arch = "x86_64")]
+proptest::proptest! {
+    /// The fast way finds what the slow way finds, and gives up exactly where that fails.
+    #[test]
+    fn windows_and_bytes_read_a_literal_alike(
+        pieces in proptest::collection::vec(0..PIECES.len(), 0..60),
+        close in proptest::bool::ANY,
+        behind in 0..100usize,
+    ) {
+        let mut body: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
+        if close {
+            body.push('"');
+        }
+        body.push_str(&"x".repeat(behind));
+        let fast = closing_quote(body.as_bytes(), 0);
+        let slow = Cursor::over(&body, 8).string_byte_by_byte();
+        proptest::prop_assert_eq!(fast, slow.ok());
+    }
+
+    /// The same where nothing ends the literal early.
+    #[test]
+    fn long_valid_literals_are_read_alike(
+        pieces in proptest::collection::vec(0..17usize, 0..200),
+    ) {
+        let mut body: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
+        body.push('"');
+        let fast = closing_quote(body.as_bytes(), 0);
+        let slow = Cursor::over(&body, 8).string_byte_by_byte();
+        proptest::prop_assert!(fast.is_some());
+        proptest::prop_assert_eq!(fast, slow.ok());
+    }
+}

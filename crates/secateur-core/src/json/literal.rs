@@ -1,0 +1,132 @@
+//! The fast way through a string literal: windows of bits instead of bytes.
+//!
+//! It knows only literals that are as they should be. Whatever else it meets, it gives up, and the slow way
+//! in [`super::cursor`] walks the literal again, byte by byte, to say what is wrong and where.
+
+use super::text::{Excess, hex4};
+use super::window::{
+    WINDOW, Window, continuations, controls, letters_u, newlines_and_tabs, plain_until_quote,
+    rare_escapes,
+};
+
+/// Finds the closing quote of the literal whose first byte is at `at`, and what its raw form has beyond the text.
+///
+/// `None` if the literal is malformed or cut off.
+#[inline]
+pub(super) fn closing_quote(bytes: &[u8], at: usize) -> Option<(usize, Excess)> {
+    // Keys and names end in the first block.
+    let first = bytes.get(at..)?.first_chunk();
+    if let Some(end) = first.and_then(plain_until_quote) {
+        return Some((at + end, Excess::default()));
+    }
+    long_literal(bytes, at)
+}
+
+fn long_literal(bytes: &[u8], mut at: usize) -> Option<(usize, Excess)> {
+    let mut literal = Literal::default();
+    loop {
+        let end = match bytes.get(at..)?.first_chunk::<WINDOW>() {
+            Some(window) => literal.window(bytes, at, window)?,
+            None => {
+                // Behind the end stand control characters, so that a literal that goes on is given up.
+                let mut last = [0; WINDOW];
+                let rest = bytes.get(at..)?;
+                last[..rest.len()].copy_from_slice(rest);
+                Some(literal.window(bytes, at, &last)??)
+            }
+        };
+        if let Some(end) = end {
+            return Some((at + end, literal.excess));
+        }
+        at += WINDOW;
+    }
+}
+
+#[derive(Default)]
+struct Literal {
+    excess: Excess,
+    /// 1 if the last byte of the window before was a backslash that escapes.
+    carry: u64,
+    /// Where the last `\u` escape of a high surrogate ended, if nothing paired it yet.
+    high_until: Option<usize>,
+}
+
+impl Literal {
+    /// The place of the closing quote in this window, if it is here.
+    #[inline(always)]
+    fn window(&mut self, bytes: &[u8], at: usize, window: &[u8; WINDOW]) -> Option<Option<usize>> {
+        let Window {
+            quotes,
+            backslashes,
+            has_rare,
+        } = Window::of(window);
+        let (escapes, escaped) = self.escapes(backslashes);
+        let ends = quotes & !escaped;
+        let inside = !ends & ends.wrapping_sub(1);
+        if has_rare {
+            if controls(window) & inside != 0 {
+                return None;
+            }
+            self.excess.chars += (continuations(window) & inside).count_ones();
+        }
+        let others = escaped & inside & !(quotes | backslashes | newlines_and_tabs(window));
+        if others != 0 {
+            let numbered = others & !rare_escapes(window);
+            if numbered & !letters_u(window) != 0 {
+                return None;
+            }
+            self.numbered(bytes, at, numbered)?;
+        }
+        let count = (escapes & inside).count_ones();
+        self.excess.chars += count;
+        self.excess.bytes += count;
+        Some((ends != 0).then_some(ends.trailing_zeros() as usize))
+    }
+
+    /// Which backslashes escape something, and which bytes are escaped.
+    #[inline(always)]
+    fn escapes(&mut self, backslashes: u64) -> (u64, u64) {
+        let carry = std::mem::take(&mut self.carry);
+        if backslashes & (backslashes << 1 | carry) == 0 {
+            // None stands behind another: each of them escapes the next byte.
+            self.carry = backslashes >> 63;
+            return (backslashes, backslashes << 1 | carry);
+        }
+        let (mut escapes, mut escaped) = (0, carry);
+        let mut left = backslashes & !carry;
+        while left != 0 {
+            let escape = left & left.wrapping_neg();
+            escapes |= escape;
+            escaped |= escape << 1;
+            left &= !(escape | escape << 1);
+        }
+        self.carry = escapes >> 63;
+        (escapes, escaped)
+    }
+
+    /// Escapes by number: one character for one escape, or for two that are a surrogate pair.
+    fn numbered(&mut self, bytes: &[u8], at: usize, mut letters: u64) -> Option<()> {
+        while letters != 0 {
+            let digits = at + letters.trailing_zeros() as usize + 1;
+            letters &= letters - 1;
+            let unit = hex4(bytes, digits)?;
+            // The backslash is counted like any other, as one byte and one character.
+            let pairs = self.high_until.take() == Some(digits - 2);
+            if pairs && (0xdc00..0xe000).contains(&unit) {
+                self.excess.chars += 5;
+                self.excess.bytes += 4;
+                continue;
+            }
+            if (0xd800..0xdc00).contains(&unit) {
+                self.high_until = Some(digits + 4);
+            }
+            self.excess.chars += 4;
+            self.excess.bytes += match unit {
+                0..0x80 => 4,
+                0x80..0x800 => 3,
+                _ => 2,
+            };
+        }
+        Some(())
+    }
+}
