@@ -29,8 +29,10 @@ const LISTS: [&[&str]; 7] = [
     ],
 ];
 
-/// The lists in which every strategy is alone or in the recommended order settle in one run.
-const SETTLE_AT_ONCE: usize = 6;
+/// The lists in which a strategy is alone settle in one run. Of several, one may give a cut back because another
+/// takes what its note points at, and find a smaller one next time.
+const SETTLE_AT_ONCE: usize = 5;
+const RUNS_TO_SETTLE: usize = 4;
 
 fn lines(from: usize, count: usize) -> String {
     let line = |at| format!("{at:>6}→    let value_{at} = compute(\"{at}\");\n");
@@ -67,7 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn the_output_is_smaller_acceptable_and_settled(
@@ -89,10 +91,15 @@ proptest! {
         prop_assert!(outcome.body.len() < text.len());
         let broken = |bytes: &[u8]| check(&read(bytes, dialect, &Limits::default()).unwrap()).len();
         prop_assert!(broken(&outcome.body) <= broken(text.as_bytes()));
-        let again = run(dialect, std::str::from_utf8(&outcome.body).unwrap(), &policy);
-        if list < SETTLE_AT_ONCE {
-            prop_assert_eq!(again.report.verdict, Verdict::Unchanged);
+        let runs = if list < SETTLE_AT_ONCE { 1 } else { RUNS_TO_SETTLE };
+        let mut body = String::from_utf8(outcome.body.into_owned()).unwrap();
+        let mut verdict = Verdict::Pruned;
+        for _ in 0..runs {
+            let again = run(dialect, &body, &policy);
+            verdict = again.report.verdict;
+            body = String::from_utf8(again.body.into_owned()).unwrap();
         }
+        prop_assert_eq!(verdict, Verdict::Unchanged);
     }
 
     /// A line that a read showed and no later write replaced is shown at least once.
@@ -103,7 +110,9 @@ proptest! {
     ) {
         let mut all = vec![user("Begin.")];
         for &(from, count) in &reads {
-            all.push(tool("Read", json!({"file_path": "f.rs", "offset": from}), lines(from, count)));
+            // Without the limit, a shorter answer to the same call would say that the file got shorter.
+            let asked = json!({"file_path": "f.rs", "offset": from, "limit": count});
+            all.push(tool("Read", asked, lines(from, count)));
         }
         all.push(user("And now?"));
         let text = body(dialect, "", &all);
