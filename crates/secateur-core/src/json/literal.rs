@@ -84,24 +84,22 @@ impl Literal {
     }
 
     /// Which backslashes escape something, and which bytes are escaped.
+    ///
+    /// In a run of backslashes every second one escapes, from its first on: at even places in runs that start at
+    /// an even place, at odd places in the others. Adding its first bit to a run turns all of it to zero, which
+    /// tells the two kinds of runs apart.
     #[inline(always)]
     fn escapes(&mut self, backslashes: u64) -> (u64, u64) {
-        let carry = std::mem::take(&mut self.carry);
-        if backslashes & (backslashes << 1 | carry) == 0 {
-            // None stands behind another: each of them escapes the next byte.
-            self.carry = backslashes >> 63;
-            return (backslashes, backslashes << 1 | carry);
-        }
-        let (mut escapes, mut escaped) = (0, carry);
-        let mut left = backslashes & !carry;
-        while left != 0 {
-            let escape = left & left.wrapping_neg();
-            escapes |= escape;
-            escaped |= escape << 1;
-            left &= !(escape | escape << 1);
-        }
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let carry = self.carry;
+        // A first byte that is escaped begins no run.
+        let runs = backslashes & !carry;
+        let starts = runs & !(runs << 1);
+        let odd_runs = runs & runs.wrapping_add(starts & EVEN);
+        let even_runs = runs & !odd_runs;
+        let escapes = even_runs & EVEN | odd_runs & !EVEN;
         self.carry = escapes >> 63;
-        (escapes, escaped)
+        (escapes, escapes << 1 | carry)
     }
 
     /// Escapes by number: one character for one escape, or for two that are a surrogate pair.

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use secateur_core::edit::SkipReason;
+
 use crate::audit::{AuditEvent, Ended};
 use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
@@ -224,13 +226,21 @@ impl Metrics {
             }
         }
         if let Some(report) = &event.report {
+            // A plan can skip thousands of parts, for few reasons.
+            let mut reasons: Vec<(SkipReason, f64)> = Vec::new();
             for skip in &report.plan.skips {
-                let reason = crate::pipeline::reason_name(skip.reason);
-                values.add(
-                    "secateur_plan_skips_total",
-                    &[workload, ("reason", &reason)],
-                    1.0,
-                );
+                match reasons
+                    .iter_mut()
+                    .find(|(reason, _)| *reason == skip.reason)
+                {
+                    Some((_, count)) => *count += 1.0,
+                    None => reasons.push((skip.reason, 1.0)),
+                }
+            }
+            for (reason, count) in reasons {
+                let reason = crate::pipeline::reason_name(reason);
+                let labels = [workload, ("reason", &*reason)];
+                values.add("secateur_plan_skips_total", &labels, count);
             }
         }
         if let (Some(before), Some(after)) = (event.chars_before, event.chars_after) {
