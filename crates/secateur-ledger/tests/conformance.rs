@@ -442,9 +442,11 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         at: wall_clock() - 60_000 + number,
         text: "secret é ".chars().cycle().take(bytes).collect(),
     };
-    ledger.capture(cut(1, 300)).await.unwrap();
-    ledger.capture(cut(2, 300)).await.unwrap();
-    ledger.capture(cut(2, 300)).await.unwrap();
+    ledger
+        .capture(vec![cut(2, 300), cut(1, 300), cut(2, 300)])
+        .await
+        .unwrap();
+    ledger.capture(vec![cut(2, 300)]).await.unwrap();
     let Recalled::Text { text, request, .. } = ledger.recall("agent", "cut-1").await.unwrap()
     else {
         panic!()
@@ -456,7 +458,7 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         Recalled::Unknown
     );
     // The third does not fit beside the first two: the oldest goes.
-    ledger.capture(cut(3, 400)).await.unwrap();
+    ledger.capture(vec![cut(3, 400)]).await.unwrap();
     assert!(matches!(
         ledger.recall("agent", "cut-1").await.unwrap(),
         Recalled::Expired { .. }
@@ -469,13 +471,13 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         at: wall_clock() - 3_700_000,
         ..cut(4, 10)
     };
-    ledger.capture(old).await.unwrap();
+    ledger.capture(vec![old]).await.unwrap();
     assert!(matches!(
         ledger.recall("agent", "cut-4").await.unwrap(),
         Recalled::Expired { .. }
     ));
     // A text that comes again lives again.
-    ledger.capture(cut(4, 10)).await.unwrap();
+    ledger.capture(vec![cut(4, 10)]).await.unwrap();
     assert!(matches!(
         ledger.recall("agent", "cut-4").await.unwrap(),
         Recalled::Text { .. }

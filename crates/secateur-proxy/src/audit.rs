@@ -326,7 +326,7 @@ impl AuditEvent {
 /// Takes one event per request. Must not block: it is called on the request's own task.
 pub trait AuditSink: Send + Sync + std::fmt::Debug {
     /// Takes an event.
-    fn record(&self, event: AuditEvent);
+    fn record(&self, event: &AuditEvent);
 }
 
 /// Hands every event to both.
@@ -334,8 +334,8 @@ pub trait AuditSink: Send + Sync + std::fmt::Debug {
 pub struct Both(pub Arc<dyn AuditSink>, pub Arc<dyn AuditSink>);
 
 impl AuditSink for Both {
-    fn record(&self, event: AuditEvent) {
-        self.0.record(event.clone());
+    fn record(&self, event: &AuditEvent) {
+        self.0.record(event);
         self.1.record(event);
     }
 }
@@ -345,7 +345,7 @@ impl AuditSink for Both {
 pub struct NoSink;
 
 impl AuditSink for NoSink {
-    fn record(&self, _: AuditEvent) {}
+    fn record(&self, _: &AuditEvent) {}
 }
 
 #[cfg(test)]

@@ -41,6 +41,25 @@ pub(crate) struct Capture {
     surfaces: Arc<Surfaces>,
 }
 
+/// What goes into one transaction: as many texts as come to so many bytes. Decisions wait behind it.
+const PORTION_BYTES: usize = 4 << 20;
+
+fn in_portions(texts: Vec<Removed>) -> Vec<Vec<Removed>> {
+    let mut portions: Vec<Vec<Removed>> = Vec::new();
+    let mut bytes = usize::MAX;
+    for text in texts {
+        if bytes >= PORTION_BYTES {
+            portions.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += text.text.len();
+        if let Some(portion) = portions.last_mut() {
+            portion.push(text);
+        }
+    }
+    portions
+}
+
 /// A request in which something was cut.
 #[derive(Clone, Debug)]
 pub(crate) struct CutRequest {
@@ -102,9 +121,9 @@ impl Capture {
     }
 
     async fn write(&self, cut: &CutRequest, texts: Vec<Removed>) {
-        for text in texts {
-            let key = (Arc::clone(&cut.workload), text.id);
-            let captured = CapturedCut {
+        for texts in in_portions(texts) {
+            let ids: Vec<RecallId> = texts.iter().map(|text| text.id).collect();
+            let captured = |text: Removed| CapturedCut {
                 id: text.id.to_string(),
                 request: cut.id.clone(),
                 session: cut.session.clone(),
@@ -112,15 +131,18 @@ impl Capture {
                 at: millis(SystemTime::now()),
                 text: text.text,
             };
-            let result = match self.ledger.capture(captured).await {
-                Ok(()) => {
-                    let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-                    written.insert(key, Instant::now());
-                    "kept"
-                }
-                Err(_) => "failed",
-            };
-            self.count(&cut.workload, result, 1);
+            let texts = texts.into_iter().map(captured).collect();
+            let is_kept = self.ledger.capture(texts).await.is_ok();
+            let result = if is_kept { "kept" } else { "failed" };
+            self.count(&cut.workload, result, ids.len());
+            if is_kept {
+                let now = Instant::now();
+                let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+                written.extend(
+                    ids.into_iter()
+                        .map(|id| ((Arc::clone(&cut.workload), id), now)),
+                );
+            }
         }
     }
 

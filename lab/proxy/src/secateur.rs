@@ -16,7 +16,7 @@ use crate::process::announce;
 struct Counting(AtomicU64);
 
 impl AuditSink for Counting {
-    fn record(&self, event: AuditEvent) {
+    fn record(&self, event: &AuditEvent) {
         self.0.fetch_add(event.bytes_before, Ordering::Relaxed);
     }
 }

@@ -259,21 +259,21 @@ pub(crate) async fn evil(ledger: &Ledger) -> Result<(), LedgerError> {
         at: now(),
         text: text(),
     };
-    ledger.capture(cut).await
+    ledger.capture(vec![cut]).await
 }
 
 /// A row with text that was cut; its id.
 pub(crate) async fn captured(ledger: &Ledger) -> Result<String, LedgerError> {
     let id = "past-01-01".to_owned();
     ledger
-        .capture(CapturedCut {
+        .capture(vec![CapturedCut {
             id: "cut-7f3a".into(),
             request: id.clone(),
             session: None,
             workload: "history".into(),
             at: now() - DAY,
             text: "the text that was cut\n    let order = region.check(7);\n".into(),
-        })
+        }])
         .await?;
     Ok(id)
 }

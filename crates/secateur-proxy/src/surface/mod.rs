@@ -50,6 +50,6 @@ impl Surfaces {
         if let Some(traces) = &self.traces {
             traces.record(&event);
         }
-        self.sink.record(event);
+        self.sink.record(&event);
     }
 }
