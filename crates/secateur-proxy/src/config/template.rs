@@ -55,6 +55,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # max_concurrent = 4
 # max_calls_per_hour = 120
 # max_tokens_per_day = 5000000
+# max_usd_per_day = 10        # by the model's prices and the provider's counts; days are UTC
 # max_body_mb = 4
 # min_strikes = 10            # bodies that the provider rejected
 # max_strike_pct = 5
