@@ -10,13 +10,13 @@ use tokio::sync::{oneshot, watch};
 
 use crate::captured::{self, CapturedCut, Recalled};
 use crate::control::{Controls, Retired, Score, StackEvent, Switch};
-use crate::day::now;
 use crate::decisions;
 use crate::desk::{self, Caller, Job, Keeper, publish};
 use crate::error::LedgerError;
 use crate::holdout;
 use crate::late_plan::LatePlan;
 use crate::listing;
+use crate::moment::now;
 use crate::options::{CaptureLimits, LedgerOptions};
 use crate::query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 use crate::queue::Queue;

@@ -7,7 +7,6 @@
 mod captured;
 mod columns;
 mod control;
-mod day;
 mod decisions;
 mod desk;
 mod error;
@@ -18,6 +17,7 @@ mod ingest;
 mod late_plan;
 mod ledger;
 mod listing;
+pub mod moment;
 mod options;
 mod query;
 mod queue;
@@ -37,10 +37,10 @@ mod worker;
 
 pub use captured::{CapturedCut, Recalled};
 pub use control::{Controls, Retired, Score, StackEvent, StackEventKind, Switch};
-pub use day::{day_of, day_start};
 pub use error::LedgerError;
 pub use late_plan::LatePlan;
 pub use ledger::Ledger;
+pub use moment::{day_of, day_start};
 pub use options::{CaptureLimits, LedgerOptions, default_url, url_beside};
 pub use query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 pub use row::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};

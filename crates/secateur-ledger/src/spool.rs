@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::day::now;
 use crate::frame::{self, Frames, MARK};
+use crate::moment::now;
 use crate::record::Record;
 use crate::slot::{Slot, segment_name, segments};
 

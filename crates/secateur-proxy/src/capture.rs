@@ -8,17 +8,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use secateur_core::Request;
 use secateur_core::dialect::DialectId;
 use secateur_core::recall::{RecallId, Removed, removed};
 use secateur_core::report::Report;
+use secateur_ledger::moment::now;
 use secateur_ledger::{CapturedCut, Ledger};
 use tokio::sync::Semaphore;
 
-use crate::canary::millis;
 use crate::surface::Surfaces;
 
 /// Bodies that are worked on or wait at a time.
@@ -128,7 +128,7 @@ impl Capture {
                 request: cut.id.clone(),
                 session: cut.session.clone(),
                 workload: cut.workload.to_string(),
-                at: millis(SystemTime::now()),
+                at: now(),
                 text: text.text,
             };
             let texts = texts.into_iter().map(captured).collect();
@@ -136,11 +136,11 @@ impl Capture {
             let result = if is_kept { "kept" } else { "failed" };
             self.count(&cut.workload, result, ids.len());
             if is_kept {
-                let now = Instant::now();
+                let at = Instant::now();
                 let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
                 written.extend(
                     ids.into_iter()
-                        .map(|id| ((Arc::clone(&cut.workload), id), now)),
+                        .map(|id| ((Arc::clone(&cut.workload), id), at)),
                 );
             }
         }

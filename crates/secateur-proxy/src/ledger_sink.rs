@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
+use secateur_ledger::moment::millis;
 use secateur_ledger::{CompressRow, LatePlan, Ledger, ReceiptRow, Row, StepRow, UsageRow};
 
 use crate::audit::{AuditEvent, AuditSink};
-use crate::canary::millis;
 
 /// Hands every event to the ledger, which never blocks.
 #[derive(Clone, Debug)]

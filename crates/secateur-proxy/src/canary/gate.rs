@@ -2,8 +2,9 @@
 //! day. Days begin at midnight UTC. Each process counts for itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
+use secateur_ledger::Millis;
+use secateur_ledger::moment::DAY_MS;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::options::CanaryOptions;
@@ -22,7 +23,7 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ticket {
     estimate: Cost,
-    day: u64,
+    day: i64,
 }
 
 /// A limit that is reached.
@@ -36,9 +37,9 @@ pub(crate) struct Exhausted {
 
 #[derive(Debug, Default)]
 struct Spent {
-    hour: u64,
+    hour: i64,
     calls: u32,
-    day: u64,
+    day: i64,
     cost: Cost,
     /// Limits that were told since the hour or the day began.
     told: Vec<&'static str>,
@@ -50,8 +51,8 @@ const USD: &str = "usd-per-day";
 
 impl Spent {
     /// A new hour brings calls back, a new day tokens and money.
-    fn turn(&mut self, seconds: u64) {
-        let (hour, day) = (seconds / 3600, seconds / 86_400);
+    fn turn(&mut self, now: Millis) {
+        let (hour, day) = (now / 3_600_000, now / DAY_MS);
         if self.hour != hour {
             (self.hour, self.calls) = (hour, 0);
             self.told.retain(|limit| *limit != CALLS);
@@ -120,13 +121,10 @@ impl Gate {
         &self,
         options: &CanaryOptions,
         estimate: Cost,
-        now: SystemTime,
+        now: Millis,
     ) -> Result<Ticket, Exhausted> {
-        let seconds = now
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.turn(seconds);
+        spent.turn(now);
         if let Some(limit) = spent.reached(options, estimate) {
             let is_news = !spent.told.contains(&limit);
             if is_news {
@@ -158,13 +156,9 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
-    const NOON: u64 = 86_400 * 20_000 + 43_200;
-
-    fn at(seconds: u64) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
-    }
+    /// In seconds.
+    const NOON: i64 = 86_400 * 20_000 + 43_200;
 
     fn tokens(tokens: u64) -> Cost {
         Cost { tokens, usd: 0.0 }
@@ -183,7 +177,7 @@ mod tests {
             ..CanaryOptions::default()
         };
         let gate = Gate::new(&options);
-        let take = |count, seconds| gate.take(&options, tokens(count), at(seconds));
+        let take = |count, seconds| gate.take(&options, tokens(count), seconds * 1000);
         take(100, NOON).unwrap();
         let second = take(100, NOON).unwrap();
         assert_eq!(refused(take(10, NOON)), (CALLS, true));
@@ -202,7 +196,7 @@ mod tests {
         };
         let gate = Gate::new(&options);
         let usd = |usd| Cost { tokens: 0, usd };
-        let take = |cost, seconds| gate.take(&options, cost, at(seconds));
+        let take = |cost, seconds| gate.take(&options, cost, seconds * 1000);
         let first = take(usd(0.9), NOON).unwrap();
         assert_eq!(refused(take(usd(0.2), NOON)), (USD, true));
         assert_eq!(refused(take(usd(0.2), NOON + 7200)), (USD, false));

@@ -5,7 +5,6 @@
 //! lives in memory until its call is made. An error of the upstream is not a score.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -14,6 +13,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use secateur_core::dialect::DialectId;
 use secateur_core::models::{self, Prices};
+use secateur_ledger::moment::now;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Canary;
@@ -251,7 +251,7 @@ impl Shadow {
             tokens,
             usd: tokens as f64 * per_million / 1e6,
         };
-        let taken = gate.take(options, estimate, SystemTime::now());
+        let taken = gate.take(options, estimate, now());
         taken.map_err(|exhausted| {
             if exhausted.is_news {
                 self.canary.surfaces.log.line(
