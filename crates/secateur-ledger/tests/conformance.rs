@@ -358,6 +358,14 @@ async fn decisions_reach_everyone(url: &str, folder: &std::path::Path) {
     assert!(there.resume("agent", "m7", "ada", 8).await.unwrap());
     assert!(!there.resume("agent", "m7", "ada", 9).await.unwrap());
     assert!(there.controls().borrow().retired.is_empty());
+    let mut back = here.controls();
+    tokio::time::timeout(
+        Duration::from_secs(3),
+        back.wait_for(|controls| !controls.is_retired("agent", "m7")),
+    )
+    .await
+    .expect("others learn of it within seconds")
+    .unwrap();
     let events = here.stack_events(Some("agent"), 0).await.unwrap();
     let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
     assert_eq!(
