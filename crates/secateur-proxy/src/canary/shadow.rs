@@ -238,6 +238,9 @@ impl Shadow {
             let tokens = usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0);
             let usd = usd.unwrap_or(0.0);
             gate.settle(ticket, Cost { tokens, usd });
+            let metrics = &self.canary.surfaces.metrics;
+            let workload = [("workload", &*self.workload.name)];
+            metrics.count("secateur_shadow_usd_total", &workload, usd);
         }
         heard.reply(self.dialect).ok_or("no-answer")
     }
