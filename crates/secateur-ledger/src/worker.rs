@@ -390,7 +390,6 @@ fn replay_segment(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Row;
     use crate::spool::MAX_SPOOL_BYTES;
     use crate::store::{Database, Table, Value};
 
@@ -436,7 +435,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..rounds {
-                    assert!(shared.put_in_spool(&[Record::Row(Box::new(Row::default()))]));
+                    assert!(shared.put_in_spool(&[Record::Row(Box::default())]));
                 }
             });
             scope.spawn(|| {
