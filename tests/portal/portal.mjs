@@ -1,16 +1,17 @@
-// The portal as people use it. Usage: node portal.mjs STAGE [BROWSER] [--screenshots]
+// The portal as people use it, over a run of the real proxy.
+// Usage: node portal.mjs SERVE PROVIDER PLANT BROWSER [--screenshots]
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { faultsOf } from "./judge.mjs";
-import { bare, send, session, startStage } from "./stage.mjs";
+import { TOKEN, bare, postScore, send, session, startStage } from "./stage.mjs";
 
-const [program, browserPath, ...flags] = process.argv.slice(2);
+const [serve, provider, plant, browserPath, ...flags] = process.argv.slice(2);
 const wantsPictures = flags.includes("--screenshots");
 const pictures = new URL("../../docs/portal/", import.meta.url).pathname;
 if (wantsPictures) mkdirSync(pictures, { recursive: true });
 
-const stage = await startStage(program);
+const stage = await startStage({ serve, provider, plant });
 const browser = await chromium.launch({ executablePath: browserPath || undefined, args: ["--no-sandbox"] });
 const alive = [];
 let failed = 0;
@@ -49,7 +50,7 @@ async function until(what, body) {
   throw new Error(`never happened: ${what}`);
 }
 
-const base = stage.open;
+const base = stage.open.url;
 const context = await visitor({ colorScheme: "light" });
 const page = await context.newPage();
 const go = (path) => page.goto(base + path);
@@ -86,6 +87,9 @@ await check("requests through the proxy are rows a moment later", async () => {
   assert.match(await row.innerText(), /→/);
   assert.match(await row.innerText(), /−\d/);
   assert.ok(await row.locator(".chip.amber").count(), "m7 is amber");
+  // What the row says is what the provider got.
+  const bodies = await stage.upstream.bodies();
+  assert.ok(bodies.some((body) => body.length < pruned.sent.length * 0.8 && body.includes("[recall:")), "the provider got a shorter body");
 });
 
 await check("the filters are in the address and work without a script", async () => {
@@ -134,10 +138,14 @@ await check("a row tells its chain, its plan and its receipt", async () => {
   await shot("audit-row", { fullPage: true });
 });
 
-await check("captured text is shown before and after", async () => {
-  await go(`/portal/audit/${stage.captured}`);
-  const text = await page.locator(".captured").first().innerText();
-  assert.match(text, /the text that was cut/);
+await check("text that was cut is shown before and after", async () => {
+  const texts = page.locator(".captured");
+  await until("the text is kept", async () => {
+    await go(`/portal/audit/${pruned.id}`);
+    return (await texts.count()) > 0;
+  });
+  const text = await texts.first().innerText();
+  assert.match(text, /let order_59 = region.check/);
   assert.match(text, /secateur_recall/);
 });
 
@@ -148,9 +156,11 @@ await check("turning M7 off in the page lets the next request pass untouched", a
   await form.goto(`${base}/portal/workloads`);
   await form.getByRole("button", { name: "Switch m7 off for coding" }).click();
   assert.match(await form.getByRole("status").innerText(), /Switched off/);
+  await stage.upstream.bodies();
   const after = await send(base, "coding", session(24));
   assert.equal(after.status, 200);
   assert.doesNotMatch(after.stack ?? "", /m7/);
+  assert.deepEqual(await stage.upstream.bodies(), [after.sent], "the provider got it byte for byte");
   const line = form.locator("tr", { has: form.getByRole("button", { name: "Switch m7 on for coding" }) });
   assert.match(await line.innerText(), /off/);
   await form.getByRole("button", { name: "Switch m7 on for coding" }).click();
@@ -160,22 +170,48 @@ await check("turning M7 off in the page lets the next request pass untouched", a
   await plain.close();
 });
 
-await check("a breach shows up on the timeline and the chart, and a person resumes", async () => {
+await check("scores that clients post break the floor, the timeline shows it, and a person resumes", async () => {
   await go("/optimize/quality/coding");
   assert.equal(await page.locator(".entry.bad").count(), 0);
-  await stage.ask("breach");
-  await go("/optimize/quality/coding");
+  const rated = await Promise.all(Array.from({ length: 30 }, (_, at) => send(base, "coding", session(10, `Task ${at}.`))));
+  for (const { stack } of rated) assert.equal(stack, "m7");
+  for (const { id } of rated.slice(1)) {
+    const posted = await postScore(base, id, 0.6);
+    assert.deepEqual([posted.status, posted.stack], [200, "m7"]);
+  }
+  assert.match((await send(base, "coding", session(24))).stack, /m7/, "29 scores are not enough");
+  await postScore(base, rated[0].id, 0.6);
+  await until("the stack is off", async () => (await send(base, "coding", session(24))).stack === "none");
+  await until("the other process on this ledger stops pruning", async () => (await send(stage.locked, "coding", session(24))).stack === "none");
+  await until("the timeline shows it", async () => {
+    await go("/optimize/quality/coding");
+    return (await page.locator(".entry.bad").count()) > 0;
+  });
   const entry = page.locator(".entry.bad").first();
-  assert.match(await entry.innerText(), /Rolled back[^]*m7[^]*under the floor/);
-  assert.equal(await page.locator("#score .mark").count() >= 1, true);
+  assert.match(await entry.innerText(), /Rolled back[^]*m7[^]*mean 0.600 of 30 scores is under the floor 0.950/);
+  assert.ok((await page.locator("#score .mark").count()) >= 1);
   assert.match(await page.locator("#score desc").textContent(), /m7 rolled back/);
   assert.ok(await page.locator("#score .floor").count());
-  assert.doesNotMatch((await send(base, "coding", session(24))).stack ?? "", /m7/);
+  assert.equal(stage.open.logged("stack_rolled_back").length, 1);
   await shot("quality-breach", { fullPage: true });
   await page.getByRole("button", { name: "Resume m7" }).click();
   assert.match(await page.getByRole("status").innerText(), /Resumed/);
   assert.match(await page.locator(".entry.good").first().innerText(), /Resumed/);
   assert.match((await send(base, "coding", session(24))).stack, /m7/);
+  await until("the other process prunes again", async () => (await send(stage.locked, "coding", session(24))).stack === "m7");
+});
+
+await check("answers that were compared in the background are drawn as scores", async () => {
+  await stage.upstream.bodies();
+  const changed = await send(base, "compared", session(12));
+  assert.match(changed.stack, /m7/);
+  await until("a score is on the page", async () => {
+    await go("/optimize/quality/compared");
+    return (await page.locator("#score svg[role=img]").count()) === 1;
+  });
+  const bodies = await stage.upstream.bodies();
+  assert.equal(bodies.length, 2, "the pruned request and its original");
+  assert.equal(bodies[1], changed.sent);
 });
 
 await check("the quality page draws every chart with its figures behind it", async () => {
@@ -190,7 +226,7 @@ await check("the quality page draws every chart with its figures behind it", asy
 });
 
 const evil = encodeURIComponent(stage.evil);
-const paths = ["/portal", "/portal/audit", `/portal/audit/${pruned?.id}`, `/portal/audit/${stage.captured}`, "/optimize/quality", "/optimize/quality/coding", "/optimize/quality/history", "/portal/workloads", "/portal/nowhere", `/portal/audit/${encodeURIComponent(stage.evil_row)}`, `/optimize/quality/${evil}`, `/portal/audit?workload=${evil}&model=${evil}&stack=${evil}&session=${evil}`];
+const paths = ["/portal", "/portal/audit", `/portal/audit/${pruned?.id}`, `/portal/audit/${stage.captured}`, "/optimize/quality", "/optimize/quality/coding", "/optimize/quality/compared", "/optimize/quality/history", "/portal/workloads", "/portal/nowhere", `/portal/audit/${encodeURIComponent(stage.evil_row)}`, `/optimize/quality/${evil}`, `/portal/audit?workload=${evil}&model=${evil}&stack=${evil}&session=${evil}`];
 for (const colorScheme of ["light", "dark"]) {
   for (const [device, viewport] of [["desk", { width: 1280, height: 900 }], ["phone", { width: 360, height: 740 }]]) {
     await check(`every page is readable and operable, ${colorScheme}, ${device}`, async () => {
@@ -304,7 +340,7 @@ await check("with a token nothing is seen before signing in, and signing out end
   await page.getByLabel("Token").fill("not the token at all");
   await page.getByRole("button", { name: "Sign in" }).click();
   assert.match(await page.getByRole("alert").innerText(), /not the token/);
-  await page.getByLabel("Token").fill(stage.token);
+  await page.getByLabel("Token").fill(TOKEN);
   await page.getByLabel("Your name").fill("Ada <b>");
   await page.getByRole("button", { name: "Sign in" }).click();
   assert.match(page.url(), /\/portal\/audit\?workload=coding$/);
@@ -361,6 +397,7 @@ await check("a page is there at once", async () => {
 
 assert.deepEqual(alive, [], "something planted came alive");
 await browser.close();
-await stage.stop();
+const ends = await stage.stop();
+await check("every proxy ends in peace", () => assert.deepEqual(ends, [0, 0, 0, 0]));
 console.log(failed ? `${failed} checks failed` : "the portal holds");
 process.exit(failed ? 1 : 0);

@@ -1,6 +1,8 @@
 //! Text that was cut, kept for recall. Encrypted; limited by size and age per workload. What is gone
 //! leaves its id behind, so that a dead id is told from one that never was.
 
+use std::collections::BTreeMap;
+
 use crate::error::LedgerError;
 use crate::options::CaptureLimits;
 use crate::row::Millis;
@@ -48,52 +50,71 @@ pub enum Recalled {
 /// How many texts are looked at for removal at once.
 const EXPIRE_AT_ONCE: i64 = 500;
 
+/// Keeps all of them in one transaction: most requests cut many texts.
 pub(crate) fn capture(
     store: &mut dyn Store,
     seal: &Seal,
-    limits: CaptureLimits,
-    cut: &CapturedCut,
+    limits: impl Fn(&str) -> CaptureLimits,
+    cuts: &[CapturedCut],
     now: Millis,
 ) -> Result<(), LedgerError> {
-    let sealed = seal.close(&cut.workload, &cut.id, &cut.text)?;
-    let bytes = Value::count(cut.text.len() as u64);
+    let mut sealed = Vec::with_capacity(cuts.len());
+    for cut in cuts {
+        sealed.push((cut, seal.close(&cut.workload, &cut.id, &cut.text)?));
+    }
+    // In the same order everywhere, so that replicas cannot wait for each other in a circle.
+    sealed.sort_by_key(|(cut, _)| (&cut.workload, &cut.id));
     in_transaction(store, |store| {
-        // A text that comes again after it expired lives again.
-        let changed = store.execute(
-            "INSERT INTO captured (workload, id, request_id, session, at_ms, bytes, sealed, expired_at_ms) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
-             ON CONFLICT (workload, id) DO UPDATE SET request_id = excluded.request_id, \
-             session = excluded.session, at_ms = excluded.at_ms, bytes = excluded.bytes, \
-             sealed = excluded.sealed, expired_at_ms = NULL WHERE captured.expired_at_ms IS NOT NULL",
-            &[
-                Value::text(&cut.workload),
-                Value::text(&cut.id),
-                Value::text(&cut.request),
-                Value::maybe_text(cut.session.as_deref()),
-                Value::Int(cut.at),
-                bytes.clone(),
-                Value::Bytes(sealed),
-            ],
-        )?;
-        if changed == 0 {
-            // Its conversation goes on, so it is as good as new.
-            store.execute(
-                "UPDATE captured SET at_ms = $3 WHERE workload = $1 AND id = $2 AND at_ms < $3",
-                &[
-                    Value::text(&cut.workload),
-                    Value::text(&cut.id),
-                    Value::Int(cut.at),
-                ],
-            )?;
-            return Ok(());
+        let mut added: BTreeMap<&str, u64> = BTreeMap::new();
+        for (cut, sealed) in sealed {
+            if keep(store, cut, sealed)? {
+                *added.entry(&cut.workload).or_default() += cut.text.len() as u64;
+            }
         }
-        store.execute(
-            "INSERT INTO captured_size (workload, bytes) VALUES ($1, $2) \
-             ON CONFLICT (workload) DO UPDATE SET bytes = captured_size.bytes + excluded.bytes",
-            &[Value::text(&cut.workload), bytes],
-        )?;
-        expire(store, &cut.workload, limits, now)
+        for (workload, bytes) in added {
+            store.execute(
+                "INSERT INTO captured_size (workload, bytes) VALUES ($1, $2) \
+                 ON CONFLICT (workload) DO UPDATE SET bytes = captured_size.bytes + excluded.bytes",
+                &[Value::text(workload), Value::count(bytes)],
+            )?;
+            expire(store, workload, limits(workload), now)?;
+        }
+        Ok(())
     })
+}
+
+/// Whether the text was not there. One that is there already lives on.
+fn keep(store: &mut dyn Store, cut: &CapturedCut, sealed: Vec<u8>) -> Result<bool, LedgerError> {
+    // A text that comes again after it expired lives again.
+    let changed = store.execute(
+        "INSERT INTO captured (workload, id, request_id, session, at_ms, bytes, sealed, expired_at_ms) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
+         ON CONFLICT (workload, id) DO UPDATE SET request_id = excluded.request_id, \
+         session = excluded.session, at_ms = excluded.at_ms, bytes = excluded.bytes, \
+         sealed = excluded.sealed, expired_at_ms = NULL WHERE captured.expired_at_ms IS NOT NULL",
+        &[
+            Value::text(&cut.workload),
+            Value::text(&cut.id),
+            Value::text(&cut.request),
+            Value::maybe_text(cut.session.as_deref()),
+            Value::Int(cut.at),
+            Value::count(cut.text.len() as u64),
+            Value::Bytes(sealed),
+        ],
+    )?;
+    if changed > 0 {
+        return Ok(true);
+    }
+    // Its conversation goes on, so it is as good as new.
+    store.execute(
+        "UPDATE captured SET at_ms = $3 WHERE workload = $1 AND id = $2 AND at_ms < $3",
+        &[
+            Value::text(&cut.workload),
+            Value::text(&cut.id),
+            Value::Int(cut.at),
+        ],
+    )?;
+    Ok(false)
 }
 
 /// Takes what is over the limits, oldest first. Within a transaction.

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use crate::control::Controls;
-use crate::day::now;
 use crate::decisions;
 use crate::error::LedgerError;
 use crate::housekeeping::{expire_captured, forget};
+use crate::moment::now;
 use crate::options::CaptureLimits;
 use crate::store::{Address, Store, check_version};
 

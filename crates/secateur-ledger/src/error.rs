@@ -14,13 +14,13 @@ pub enum LedgerError {
         /// The address, without its password.
         url: String,
     },
-    /// Encryption on the way to PostgreSQL is asked for.
-    #[error(
-        "`{url}` asks for TLS, which the ledger does not speak: use a tunnel or a private network, and sslmode=disable"
-    )]
+    /// What an address says of TLS cannot be done.
+    #[error("`{url}`: {reason}")]
     Tls {
         /// The address, without its password.
         url: String,
+        /// Why not.
+        reason: String,
     },
     /// The file of the ledger cannot be used.
     #[error("the ledger file {path} cannot be used: {reason}")]

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::captured::expire;
-use crate::day::DAY_MS;
 use crate::error::LedgerError;
+use crate::moment::DAY_MS;
 use crate::options::CaptureLimits;
 use crate::row::Millis;
 use crate::store::{Store, Value, in_transaction};

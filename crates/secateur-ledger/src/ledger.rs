@@ -10,12 +10,13 @@ use tokio::sync::{oneshot, watch};
 
 use crate::captured::{self, CapturedCut, Recalled};
 use crate::control::{Controls, Retired, Score, StackEvent, Switch};
-use crate::day::now;
 use crate::decisions;
 use crate::desk::{self, Caller, Job, Keeper, publish};
 use crate::error::LedgerError;
 use crate::holdout;
+use crate::late_plan::LatePlan;
 use crate::listing;
+use crate::moment::now;
 use crate::options::{CaptureLimits, LedgerOptions};
 use crate::query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 use crate::queue::Queue;
@@ -39,11 +40,19 @@ pub struct Ledger {
     inner: Arc<Inner>,
 }
 
+/// By workload.
+type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
+
+fn limits_of(limits: &Limits, workload: &str) -> CaptureLimits {
+    let all = limits.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(workload).copied().unwrap_or_default()
+}
+
 #[derive(Debug)]
 struct Inner {
     readers: Sender<Job>,
     controls: watch::Receiver<Arc<Controls>>,
-    limits: Arc<Mutex<BTreeMap<String, CaptureLimits>>>,
+    limits: Limits,
     seal: Option<Arc<Seal>>,
     /// Not there if opened for reading.
     writing: Option<Writing>,
@@ -164,19 +173,25 @@ impl Ledger {
 
     /// Records a request. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
-        self.push(Record::Row(Box::new(row)));
+        self.push(Record::Row(Box::new(row)), None);
+    }
+
+    /// Records a request whose plan is written out later, off the caller's thread. A plan that the row
+    /// has already is replaced.
+    pub fn record_with_plan(&self, row: Row, plan: LatePlan) {
+        self.push(Record::Row(Box::new(row)), Some(plan));
     }
 
     /// Records a score, in the same way.
     pub fn record_score(&self, score: Score) {
-        self.push(Record::Score(score));
+        self.push(Record::Score(score), None);
     }
 
-    fn push(&self, record: Record) {
+    fn push(&self, record: Record, plan: Option<LatePlan>) {
         let Some(writing) = &self.inner.writing else {
             return;
         };
-        if !writing.shared.queue.push(record.fit()) {
+        if !writing.shared.queue.push(record.fit(), plan) {
             Counters::add(&writing.shared.counters.lost, 1);
         }
     }
@@ -350,25 +365,18 @@ impl Ledger {
         all.insert(workload.to_owned(), limits);
     }
 
-    fn limits(&self, workload: &str) -> CaptureLimits {
-        let all = self
-            .inner
-            .limits
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.get(workload).copied().unwrap_or_default()
-    }
-
-    /// Keeps a text that was cut, encrypted. A second text with the same id in its workload changes nothing.
+    /// Keeps texts that were cut, encrypted, all or none of them. A second text with the same id in its
+    /// workload changes nothing.
     ///
     /// # Errors
     /// There is no key, or see [`Ledger::rows`].
-    pub async fn capture(&self, cut: CapturedCut) -> Result<(), LedgerError> {
+    pub async fn capture(&self, cuts: Vec<CapturedCut>) -> Result<(), LedgerError> {
         let seal = self.inner.seal.clone().ok_or(LedgerError::NoCaptureKey)?;
-        let limits = self.limits(&cut.workload);
+        let limits = Arc::clone(&self.inner.limits);
         let keeper = &self.writing()?.keeper;
         desk::ask(keeper, move |store| {
-            captured::capture(store, &seal, limits, &cut, now())
+            let limits = |workload: &str| limits_of(&limits, workload);
+            captured::capture(store, &seal, limits, &cuts, now())
         })
         .await
     }
@@ -378,7 +386,10 @@ impl Ledger {
     /// # Errors
     /// The key is missing or another one, or see [`Ledger::rows`].
     pub async fn recall(&self, workload: &str, id: &str) -> Result<Recalled, LedgerError> {
-        let (seal, limits) = (self.inner.seal.clone(), self.limits(workload));
+        let (seal, limits) = (
+            self.inner.seal.clone(),
+            limits_of(&self.inner.limits, workload),
+        );
         let (workload, id) = (workload.to_owned(), id.to_owned());
         self.read(move |store| {
             captured::recall(store, seal.as_deref(), limits, &workload, &id, now())
@@ -468,7 +479,7 @@ fn open_spool(options: &LedgerOptions, counters: &Counters) -> Result<Spool, Led
         reason: error.to_string(),
     };
     let spool = Spool::open(&options.spool_dir, MAX_SPOOL_BYTES).map_err(unusable)?;
-    Counters::add(&counters.spooled, spool.count().map_err(unusable)?);
+    Counters::add(&counters.spooled, spool.records());
     Ok(spool)
 }
 

@@ -5,8 +5,8 @@
 //! that fits, merged. No filter makes the database read more than a page from each.
 
 use crate::columns::{AUDIT, row};
-use crate::day::day_of;
 use crate::error::LedgerError;
+use crate::moment::day_of;
 use crate::query::{After, Filter};
 use crate::row::Row;
 use crate::store::{Store, Value};

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::late_plan::LatePlan;
 use crate::record::Record;
 
 /// Records in one transaction.
@@ -34,9 +35,36 @@ pub(crate) struct InFlight {
     pub(crate) is_spooled: bool,
 }
 
+/// A record on its way out, and its plan where that is not written out yet.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    record: Record,
+    plan: Option<LatePlan>,
+    bytes: usize,
+}
+
+impl Waiting {
+    fn new(record: Record, plan: Option<LatePlan>) -> Self {
+        let bytes = record.bytes() + plan.as_ref().map_or(0, LatePlan::bytes);
+        Self {
+            record,
+            plan,
+            bytes,
+        }
+    }
+
+    /// The whole record. Takes a while; not for where somebody waits for the queue.
+    pub(crate) fn write_out(self) -> Record {
+        match self.plan {
+            Some(plan) => self.record.with_plan(plan),
+            None => self.record,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    records: VecDeque<Record>,
+    records: VecDeque<Waiting>,
     bytes: usize,
     /// Records ever accepted, taken out, and settled.
     pub(crate) accepted: u64,
@@ -60,14 +88,14 @@ impl State {
         !self.records.is_empty() && (self.records.len() >= BATCH_ROWS || self.taken < self.flush_to)
     }
 
-    pub(crate) fn take_batch(&mut self) -> Vec<Record> {
+    pub(crate) fn take_batch(&mut self) -> Vec<Waiting> {
         let mut batch = Vec::with_capacity(self.records.len().min(BATCH_ROWS));
         let mut bytes = 0;
         while batch.len() < BATCH_ROWS
             && bytes < BATCH_BYTES
             && let Some(record) = self.records.pop_front()
         {
-            bytes += record.bytes();
+            bytes += record.bytes;
             batch.push(record);
         }
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -79,7 +107,8 @@ impl State {
     pub(crate) fn put_back(&mut self, batch: Vec<Record>) {
         self.taken -= batch.len() as u64;
         for record in batch.into_iter().rev() {
-            self.bytes += record.bytes();
+            let record = Waiting::new(record, None);
+            self.bytes += record.bytes;
             self.records.push_front(record);
         }
     }
@@ -114,8 +143,9 @@ impl Queue {
     }
 
     /// Whether there was room.
-    pub(crate) fn push(&self, record: Record) -> bool {
-        let bytes = record.bytes();
+    pub(crate) fn push(&self, record: Record, plan: Option<LatePlan>) -> bool {
+        let record = Waiting::new(record, plan);
+        let bytes = record.bytes;
         let mut state = self.lock();
         if state.is_closed
             || state.records.len() >= self.max_rows

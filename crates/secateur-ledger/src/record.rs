@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::control::Score;
+use crate::late_plan::LatePlan;
 use crate::row::Row;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
@@ -57,6 +58,15 @@ impl Record {
         }
         self
     }
+
+    /// Gives a row its plan.
+    pub(crate) fn with_plan(mut self, plan: LatePlan) -> Self {
+        if let Self::Row(row) = &mut self {
+            row.plan = plan.write();
+            fit_plan(&mut row.plan);
+        }
+        self
+    }
 }
 
 fn fit_row(row: &mut Row) {
@@ -97,7 +107,11 @@ fn fit_row(row: &mut Row) {
     ] {
         *number = number.filter(|number| number.is_finite());
     }
-    if let Some(plan) = row.plan.as_mut().filter(|plan| plan.len() > MAX_PLAN_BYTES) {
+    fit_plan(&mut row.plan);
+}
+
+fn fit_plan(plan: &mut Option<String>) {
+    if let Some(plan) = plan.as_mut().filter(|plan| plan.len() > MAX_PLAN_BYTES) {
         *plan = format!(
             "{{\"left_out\":\"the plan is too large to keep\",\"bytes\":{}}}",
             plan.len()

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::day::day_of;
 use crate::error::LedgerError;
+use crate::moment::day_of;
 use crate::query::Totals;
 use crate::row::{Millis, Row};
 use crate::store::{Store, Value};

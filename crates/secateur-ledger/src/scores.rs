@@ -1,8 +1,8 @@
 //! Scores of answers, and what happened to stacks, as they are stored and asked for.
 
 use crate::control::{Score, StackEvent, StackEventKind};
-use crate::day::{DAY_MS, day_of};
 use crate::error::LedgerError;
+use crate::moment::{DAY_MS, day_of};
 use crate::query::DayScore;
 use crate::row::Millis;
 use crate::store::{Kind, Store, Table, Value};

@@ -34,8 +34,9 @@ impl Slot {
         )))
     }
 
-    /// Moves the segments of processes that are gone into this slot.
-    pub(crate) fn adopt(&self) -> io::Result<()> {
+    /// Moves the segments of processes that are gone into this slot; where they are now.
+    pub(crate) fn adopt(&self) -> io::Result<Vec<PathBuf>> {
+        let mut adopted = Vec::new();
         for entry in fs::read_dir(&self.root)? {
             let folder = entry?.path();
             if folder == self.folder || !folder.is_dir() || segments(&folder)?.is_empty() {
@@ -55,11 +56,13 @@ impl Slot {
                             .unwrap_or_default()
                             .to_string_lossy()
                     );
-                    fs::rename(&segment, self.folder.join(name))?;
+                    let own = self.folder.join(name);
+                    fs::rename(&segment, &own)?;
+                    adopted.push(own);
                 }
             }
         }
-        Ok(())
+        Ok(adopted)
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::day::now;
 use crate::frame::{self, Frames, MARK};
+use crate::moment::now;
 use crate::record::Record;
 use crate::slot::{Slot, segment_name, segments};
 
@@ -22,6 +22,8 @@ pub(crate) struct Spool {
     max_bytes: u64,
     /// Bytes of all segments.
     bytes: u64,
+    /// Records in all segments.
+    records: usize,
     made: u64,
 }
 
@@ -42,28 +44,32 @@ impl Spool {
             open: None,
             max_bytes,
             bytes: 0,
+            records: 0,
             made: 0,
         };
+        spool.count_in(&segments(&spool.slot.folder)?)?;
         spool.adopt()?;
         Ok(spool)
     }
 
     pub(crate) fn adopt(&mut self) -> io::Result<()> {
-        self.slot.adopt()?;
-        self.bytes = 0;
-        for path in segments(&self.slot.folder)? {
-            self.bytes += fs::metadata(path)?.len();
+        let adopted = self.slot.adopt()?;
+        self.count_in(&adopted)
+    }
+
+    /// Reads segments that another process wrote.
+    fn count_in(&mut self, paths: &[PathBuf]) -> io::Result<()> {
+        for path in paths {
+            let bytes = fs::read(path)?;
+            self.bytes += bytes.len() as u64;
+            self.records += frame::read(&bytes).records.len();
         }
         Ok(())
     }
 
-    /// Records in all segments. Reads them; for the start.
-    pub(crate) fn count(&self) -> io::Result<usize> {
-        let mut count = 0;
-        for path in segments(&self.slot.folder)? {
-            count += frame::read(&fs::read(path)?).records.len();
-        }
-        Ok(count)
+    /// Records in all segments.
+    pub(crate) fn records(&self) -> usize {
+        self.records
     }
 
     /// All of them are on disk when this returns; on an error, none.
@@ -92,6 +98,7 @@ impl Spool {
         }
         segment.bytes += bytes.len() as u64;
         self.bytes += bytes.len() as u64;
+        self.records += records.len();
         if segment.bytes < SEGMENT_BYTES {
             self.open = Some(segment);
         }
@@ -135,7 +142,7 @@ impl Spool {
             self.open = None;
         }
         if oldest.is_none() {
-            self.bytes = 0;
+            (self.bytes, self.records) = (0, 0);
         }
         Ok(oldest)
     }
@@ -145,13 +152,19 @@ impl Spool {
         let length = fs::metadata(path)?.len();
         fs::rename(path, path.with_extension("unreadable"))?;
         self.bytes = self.bytes.saturating_sub(length);
+        if self.is_empty() {
+            // What it held was counted while it could still be read.
+            self.records = 0;
+        }
         Ok(())
     }
 
-    pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
+    /// Removes a segment that holds so many records.
+    pub(crate) fn remove(&mut self, path: &Path, records: usize) -> io::Result<()> {
         let length = fs::metadata(path)?.len();
         fs::remove_file(path)?;
         self.bytes = self.bytes.saturating_sub(length);
+        self.records = self.records.saturating_sub(records);
         Ok(())
     }
 }
@@ -177,8 +190,9 @@ mod tests {
     fn drain(spool: &mut Spool) -> usize {
         let mut count = 0;
         while let Some(path) = spool.oldest().unwrap() {
-            count += load(&path).unwrap().records.len();
-            spool.remove(&path).unwrap();
+            let records = load(&path).unwrap().records.len();
+            spool.remove(&path, records).unwrap();
+            count += records;
         }
         count
     }
@@ -224,9 +238,11 @@ mod tests {
         one.append(&[record(1)]).unwrap();
         two.append(&[record(2)]).unwrap();
         two.adopt().unwrap();
-        assert_eq!(two.count().unwrap(), 1, "the other is alive");
+        assert_eq!(two.records(), 1, "the other is alive");
         drop(one);
         two.adopt().unwrap();
+        assert_eq!(two.records(), 2);
         assert_eq!(drain(&mut two), 2);
+        assert_eq!(two.records(), 0);
     }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::day::{DAY_MS, day_of};
 use crate::error::LedgerError;
 use crate::listing::{Sql, all_of, row_terms, series_terms};
+use crate::moment::{DAY_MS, day_of};
 use crate::query::{Filter, GroupBy, Totals};
 use crate::rollup::{SUMS, add_totals, totals_from};
 use crate::row::Millis;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::LedgerError;
 use crate::ingest::{self, Written};
-use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State};
+use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State, Waiting};
 use crate::record::Record;
 use crate::spool::{Spool, load};
 use crate::stats::Counters;
@@ -39,10 +39,18 @@ impl Shared {
         self.spool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Shows how many records the spool holds. While it is locked: told later, a replay in between would
+    /// be overwritten, and records that are home would be shown as spooled for ever.
+    fn tell(&self, spool: &Spool) {
+        let records = spool.records() as u64;
+        self.counters.spooled.store(records, Ordering::Relaxed);
+    }
+
     fn put_in_spool(&self, records: &[Record]) -> bool {
-        match self.spool().append(records) {
+        let mut spool = self.spool();
+        match spool.append(records) {
             Ok(()) => {
-                Counters::add(&self.counters.spooled, records.len());
+                self.tell(&spool);
                 true
             }
             Err(error) => {
@@ -135,7 +143,11 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             (state, is_spooled)
         }
         None if is_up && is_due => {
-            let records = Arc::new(state.take_batch());
+            let batch = state.take_batch();
+            drop(state);
+            // Nobody but this thread puts a batch in flight.
+            let records = Arc::new(write_out(batch));
+            let mut state = queue.lock();
             state.in_flight = Some(InFlight {
                 records,
                 since: Instant::now(),
@@ -153,8 +165,9 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             if !(is_free && is_away && is_due) {
                 return (state, false);
             }
-            let records = state.take_batch();
+            let batch = state.take_batch();
             drop(state);
+            let records = write_out(batch);
             let is_spooled = shared.put_in_spool(&records);
             let mut state = queue.lock();
             if is_spooled {
@@ -165,6 +178,11 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             (state, is_spooled)
         }
     }
+}
+
+/// Without the lock: requests push meanwhile.
+fn write_out(batch: Vec<Waiting>) -> Vec<Record> {
+    batch.into_iter().map(Waiting::write_out).collect()
 }
 
 /// The connection, and when to try again.
@@ -243,9 +261,11 @@ pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
         drop(state);
         if Instant::now() >= adopt_at {
             adopt_at = Instant::now() + ADOPT_EVERY;
-            if let Err(error) = shared.spool().adopt() {
+            let mut spool = shared.spool();
+            if let Err(error) = spool.adopt() {
                 shared.counters.note(&error);
             }
+            shared.tell(&spool);
         }
         if !is_closed && replay(shared, &mut line) {
             continue;
@@ -347,7 +367,10 @@ fn replay_segment(
             shared
                 .counters
                 .note(&format!("{} is set aside: {why}", segment.display()));
-            return shared.spool().set_aside(segment).map_err(unreadable);
+            let mut spool = shared.spool();
+            spool.set_aside(segment).map_err(unreadable)?;
+            shared.tell(&spool);
+            return Ok(());
         }
     };
     Counters::add(&shared.counters.lost, frames.unknown);
@@ -356,13 +379,77 @@ fn replay_segment(
         count(shared, written.new + written.impossible, &written);
     }
     // Only now: a death before this line replays the segment again, and adds nothing.
-    shared.spool().remove(segment).map_err(unreadable)?;
-    let home = frames.records.len() as u64;
-    let _ = shared
-        .counters
-        .spooled
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |spooled| {
-            Some(spooled.saturating_sub(home))
-        });
+    let mut spool = shared.spool();
+    spool
+        .remove(segment, frames.records.len())
+        .map_err(unreadable)?;
+    shared.tell(&spool);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spool::MAX_SPOOL_BYTES;
+    use crate::store::{Database, Table, Value};
+
+    /// A database that takes everything and keeps nothing.
+    struct Willing;
+
+    impl Store for Willing {
+        fn database(&self) -> Database {
+            Database::Sqlite
+        }
+        fn execute(&mut self, _: &str, _: &[Value]) -> Result<u64, LedgerError> {
+            Ok(1)
+        }
+        fn query(&mut self, _: &str, _: &[Value]) -> Result<Vec<Vec<Value>>, LedgerError> {
+            Ok(Vec::new())
+        }
+        fn script(&mut self, _: &str) -> Result<(), LedgerError> {
+            Ok(())
+        }
+        fn begin(&mut self) -> Result<(), LedgerError> {
+            Ok(())
+        }
+        fn commit(&mut self) -> Result<(), LedgerError> {
+            Ok(())
+        }
+        fn rollback(&mut self) {}
+        fn insert_new(&mut self, _: &Table, rows: &[Vec<Value>]) -> Result<Vec<bool>, LedgerError> {
+            Ok(vec![true; rows.len()])
+        }
+    }
+
+    #[test]
+    fn what_a_replay_overtakes_does_not_stay_in_the_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Shared {
+            queue: Queue::new(10),
+            counters: Counters::default(),
+            spool: Mutex::new(Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap()),
+            address: Address::parse("sqlite:nowhere.db").unwrap(),
+            flush_every: Duration::from_millis(1),
+        };
+        let rounds = 300;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..rounds {
+                    assert!(shared.put_in_spool(&[Record::Row(Box::default())]));
+                }
+            });
+            scope.spawn(|| {
+                let mut line = Line {
+                    store: Some(Box::new(Willing)),
+                    retry_at: Instant::now(),
+                    pause: FIRST_PAUSE,
+                };
+                while shared.counters.show(0).written < rounds {
+                    replay(&shared, &mut line);
+                }
+            });
+        });
+        assert!(shared.spool().is_empty());
+        assert_eq!(shared.counters.show(0).spooled, 0);
+    }
 }

@@ -358,6 +358,14 @@ async fn decisions_reach_everyone(url: &str, folder: &std::path::Path) {
     assert!(there.resume("agent", "m7", "ada", 8).await.unwrap());
     assert!(!there.resume("agent", "m7", "ada", 9).await.unwrap());
     assert!(there.controls().borrow().retired.is_empty());
+    let mut back = here.controls();
+    tokio::time::timeout(
+        Duration::from_secs(3),
+        back.wait_for(|controls| !controls.is_retired("agent", "m7")),
+    )
+    .await
+    .expect("others learn of it within seconds")
+    .unwrap();
     let events = here.stack_events(Some("agent"), 0).await.unwrap();
     let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
     assert_eq!(
@@ -442,9 +450,11 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         at: wall_clock() - 60_000 + number,
         text: "secret é ".chars().cycle().take(bytes).collect(),
     };
-    ledger.capture(cut(1, 300)).await.unwrap();
-    ledger.capture(cut(2, 300)).await.unwrap();
-    ledger.capture(cut(2, 300)).await.unwrap();
+    ledger
+        .capture(vec![cut(2, 300), cut(1, 300), cut(2, 300)])
+        .await
+        .unwrap();
+    ledger.capture(vec![cut(2, 300)]).await.unwrap();
     let Recalled::Text { text, request, .. } = ledger.recall("agent", "cut-1").await.unwrap()
     else {
         panic!()
@@ -456,7 +466,7 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         Recalled::Unknown
     );
     // The third does not fit beside the first two: the oldest goes.
-    ledger.capture(cut(3, 400)).await.unwrap();
+    ledger.capture(vec![cut(3, 400)]).await.unwrap();
     assert!(matches!(
         ledger.recall("agent", "cut-1").await.unwrap(),
         Recalled::Expired { .. }
@@ -469,13 +479,13 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         at: wall_clock() - 3_700_000,
         ..cut(4, 10)
     };
-    ledger.capture(old).await.unwrap();
+    ledger.capture(vec![old]).await.unwrap();
     assert!(matches!(
         ledger.recall("agent", "cut-4").await.unwrap(),
         Recalled::Expired { .. }
     ));
     // A text that comes again lives again.
-    ledger.capture(cut(4, 10)).await.unwrap();
+    ledger.capture(vec![cut(4, 10)]).await.unwrap();
     assert!(matches!(
         ledger.recall("agent", "cut-4").await.unwrap(),
         Recalled::Text { .. }

@@ -30,7 +30,7 @@ pub struct WorkloadInfo {
 }
 
 impl WorkloadInfo {
-    /// The mechanics of a configured workload; floor, holdout and capture are for the caller to set.
+    /// A workload as it is configured.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
         let policy = workload.policy.as_deref();
@@ -54,9 +54,10 @@ impl WorkloadInfo {
         Self {
             name: workload.name.to_string(),
             mechanics: Mechanic::ALL.into_iter().map(mechanic).collect(),
-            floor: None,
-            holdout_pct: 0.0,
-            captures: false,
+            // Scores that clients post are judged by it too, also where nothing is sampled.
+            floor: workload.has_mechanics().then_some(workload.canary.floor),
+            holdout_pct: workload.holdout_pct,
+            captures: workload.capture.is_some(),
         }
     }
 }

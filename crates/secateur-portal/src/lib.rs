@@ -24,7 +24,6 @@ mod reply;
 mod shell;
 mod show;
 mod svg;
-mod time;
 mod visit;
 
 pub use access::PortalToken;

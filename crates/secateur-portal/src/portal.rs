@@ -10,6 +10,7 @@ use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use secateur_ledger::Ledger;
+use secateur_ledger::moment::{Moment, now};
 use secateur_proxy::Pages;
 
 use crate::access::{
@@ -18,7 +19,6 @@ use crate::access::{
 use crate::catalog::Catalog;
 use crate::refuse::{Made, Refused};
 use crate::shell::{Section, Shell, notice};
-use crate::time::{Moment, now};
 use crate::visit::{Visit, cookie_lines, cookie_name, cookies};
 use crate::{link, reply};
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use secateur_ledger::moment::{DAY_MS, midnight};
 use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row};
 
 use crate::catalog::WorkloadInfo;
 use crate::pages::quality::{DAYS, QualityData};
 use crate::pages::start::StartData;
-use crate::time::{DAY, day_start};
 
 /// Rows in the chart of the context's size.
 const RECENT_ROWS: u32 = 120;
@@ -17,7 +17,7 @@ const RECENT_SCORES: u32 = 400;
 const MAX_STACKS: usize = 6;
 
 fn since(now: Millis, days: u32) -> Millis {
-    day_start(now) - i64::from(days - 1) * DAY
+    midnight(now) - i64::from(days - 1) * DAY_MS
 }
 
 async fn recent(ledger: &Ledger, filter: &Filter) -> Result<Vec<Row>, LedgerError> {
@@ -27,7 +27,7 @@ async fn recent(ledger: &Ledger, filter: &Filter) -> Result<Vec<Row>, LedgerErro
 /// For the start page.
 pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, LedgerError> {
     let today = Filter {
-        since: Some(day_start(now)),
+        since: Some(midnight(now)),
         ..Filter::default()
     };
     let weeks = Filter {

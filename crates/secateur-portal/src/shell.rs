@@ -1,6 +1,6 @@
 //! What surrounds every page: head, navigation, a notice, the foot.
 
-use crate::time::Moment;
+use secateur_ledger::moment::Moment;
 
 /// Which part of the portal a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -258,7 +258,6 @@ impl AuditEvent {
             .filter(|_| self.routed_to.is_none())
             .and_then(|report| report.terms.prices)
             .or_else(|| models::prices(billed));
-        let per_token = |usd_per_million: f64| usd_per_million / 1e6;
         let Some(usage) = usage else {
             return;
         };
@@ -274,12 +273,7 @@ impl AuditEvent {
         if let Some(prices) = prices {
             let read = usage.cache_read_tokens.unwrap_or(0);
             let written = usage.cache_write_tokens.unwrap_or(0);
-            let plain = input.saturating_sub(read + written);
-            let usd = plain as f64 * per_token(prices.input_usd)
-                + read as f64 * per_token(prices.cache_read_usd)
-                + written as f64 * per_token(prices.cache_write_usd)
-                + usage.output_tokens.unwrap_or(0) as f64 * per_token(prices.output_usd);
-            self.receipt.actual_usd = Some(usd);
+            self.receipt.actual_usd = usage.usd(&prices);
             let reconciled = self.reconciled(input, read, written, &prices);
             self.receipt.actual_input_usd = Some(reconciled.actual_input_usd);
             self.receipt.saved_usd = Some(reconciled.saved_usd);
@@ -326,7 +320,7 @@ impl AuditEvent {
 /// Takes one event per request. Must not block: it is called on the request's own task.
 pub trait AuditSink: Send + Sync + std::fmt::Debug {
     /// Takes an event.
-    fn record(&self, event: AuditEvent);
+    fn record(&self, event: &AuditEvent);
 }
 
 /// Hands every event to both.
@@ -334,8 +328,8 @@ pub trait AuditSink: Send + Sync + std::fmt::Debug {
 pub struct Both(pub Arc<dyn AuditSink>, pub Arc<dyn AuditSink>);
 
 impl AuditSink for Both {
-    fn record(&self, event: AuditEvent) {
-        self.0.record(event.clone());
+    fn record(&self, event: &AuditEvent) {
+        self.0.record(event);
         self.1.record(event);
     }
 }
@@ -345,7 +339,7 @@ impl AuditSink for Both {
 pub struct NoSink;
 
 impl AuditSink for NoSink {
-    fn record(&self, _: AuditEvent) {}
+    fn record(&self, _: &AuditEvent) {}
 }
 
 #[cfg(test)]

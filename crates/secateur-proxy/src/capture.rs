@@ -8,17 +8,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use secateur_core::Request;
 use secateur_core::dialect::DialectId;
 use secateur_core::recall::{RecallId, Removed, removed};
 use secateur_core::report::Report;
+use secateur_ledger::moment::now;
 use secateur_ledger::{CapturedCut, Ledger};
 use tokio::sync::Semaphore;
 
-use crate::canary::millis;
 use crate::surface::Surfaces;
 
 /// Bodies that are worked on or wait at a time.
@@ -39,6 +39,25 @@ pub(crate) struct Capture {
     written: Mutex<HashMap<Key, Instant>>,
     hands: Arc<Semaphore>,
     surfaces: Arc<Surfaces>,
+}
+
+/// What goes into one transaction: as many texts as come to so many bytes. Decisions wait behind it.
+const PORTION_BYTES: usize = 4 << 20;
+
+fn in_portions(texts: Vec<Removed>) -> Vec<Vec<Removed>> {
+    let mut portions: Vec<Vec<Removed>> = Vec::new();
+    let mut bytes = usize::MAX;
+    for text in texts {
+        if bytes >= PORTION_BYTES {
+            portions.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += text.text.len();
+        if let Some(portion) = portions.last_mut() {
+            portion.push(text);
+        }
+    }
+    portions
 }
 
 /// A request in which something was cut.
@@ -102,25 +121,28 @@ impl Capture {
     }
 
     async fn write(&self, cut: &CutRequest, texts: Vec<Removed>) {
-        for text in texts {
-            let key = (Arc::clone(&cut.workload), text.id);
-            let captured = CapturedCut {
+        for texts in in_portions(texts) {
+            let ids: Vec<RecallId> = texts.iter().map(|text| text.id).collect();
+            let captured = |text: Removed| CapturedCut {
                 id: text.id.to_string(),
                 request: cut.id.clone(),
                 session: cut.session.clone(),
                 workload: cut.workload.to_string(),
-                at: millis(SystemTime::now()),
+                at: now(),
                 text: text.text,
             };
-            let result = match self.ledger.capture(captured).await {
-                Ok(()) => {
-                    let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-                    written.insert(key, Instant::now());
-                    "kept"
-                }
-                Err(_) => "failed",
-            };
-            self.count(&cut.workload, result, 1);
+            let texts = texts.into_iter().map(captured).collect();
+            let is_kept = self.ledger.capture(texts).await.is_ok();
+            let result = if is_kept { "kept" } else { "failed" };
+            self.count(&cut.workload, result, ids.len());
+            if is_kept {
+                let at = Instant::now();
+                let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+                written.extend(
+                    ids.into_iter()
+                        .map(|id| ((Arc::clone(&cut.workload), id), at)),
+                );
+            }
         }
     }
 

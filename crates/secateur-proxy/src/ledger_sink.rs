@@ -1,21 +1,26 @@
 //! From audit events to rows of the ledger.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
-use secateur_ledger::{CompressRow, Ledger, ReceiptRow, Row, StepRow, UsageRow};
+use secateur_ledger::moment::millis;
+use secateur_ledger::{CompressRow, LatePlan, Ledger, ReceiptRow, Row, StepRow, UsageRow};
 
 use crate::audit::{AuditEvent, AuditSink};
-use crate::canary::millis;
 
 /// Hands every event to the ledger, which never blocks.
 #[derive(Clone, Debug)]
 pub struct LedgerSink(pub Ledger);
 
 impl AuditSink for LedgerSink {
-    fn record(&self, event: AuditEvent) {
-        self.0.record(row(&event));
+    fn record(&self, event: &AuditEvent) {
+        let row = row(event);
+        match &event.report {
+            Some(report) => self.0.record_with_plan(row, plan(report)),
+            None => self.0.record(row),
+        }
     }
 }
 
@@ -93,8 +98,20 @@ fn row(event: &AuditEvent) -> Row {
             saved_usd: changed.and(receipt.saved_usd),
         },
         ended: event.ended.name().to_owned(),
-        plan: report.and_then(|report| serde_json::to_string(report).ok()),
+        plan: None,
     }
+}
+
+/// Bytes of JSON that a report, a cut and a skip come to, roughly.
+const REPORT_BYTES: usize = 1024;
+const CUT_BYTES: usize = 256;
+const LEFT_BYTES: usize = 128;
+
+/// The report as JSON, made by the ledger's own thread.
+fn plan(report: &Arc<Report>) -> LatePlan {
+    let bytes = REPORT_BYTES + report.cuts.len() * CUT_BYTES + report.left.len() * LEFT_BYTES;
+    let report = Arc::clone(report);
+    LatePlan::new(bytes, move || serde_json::to_string(&*report).ok())
 }
 
 fn steps(event: &AuditEvent) -> Vec<StepRow> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use secateur_portal::{Catalog, Portal, PortalOptions, PortalToken, WorkloadInfo};
-use secateur_proxy::config::LiveConfig;
+use secateur_proxy::config::{LiveConfig, Workload};
 use secateur_proxy::{MakePages, Pages, PagesParts};
 
 #[derive(Debug)]
@@ -12,15 +12,7 @@ struct Configured(LiveConfig);
 impl Catalog for Configured {
     fn workloads(&self) -> Vec<WorkloadInfo> {
         let config = self.0.load();
-        let info = |workload: &Arc<secateur_proxy::config::Workload>| {
-            let canary = &workload.canary;
-            WorkloadInfo {
-                floor: (canary.sample_pct > 0.0).then_some(canary.floor),
-                holdout_pct: workload.holdout_pct,
-                captures: workload.capture.is_some(),
-                ..WorkloadInfo::of(workload)
-            }
-        };
+        let info = |workload: &Arc<Workload>| WorkloadInfo::of(workload);
         config.workloads.values().map(info).collect()
     }
 }

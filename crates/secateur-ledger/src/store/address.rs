@@ -3,16 +3,19 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use postgres::config::SslMode;
+
 use super::Store;
 use super::postgres::Postgres;
 use super::sqlite::Sqlite;
+use super::tls::{Asked, Tls};
 use crate::error::LedgerError;
 use crate::options::without_password;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Address {
     Sqlite(PathBuf),
-    Postgres(Box<postgres::Config>),
+    Postgres(Box<postgres::Config>, Option<Tls>),
 }
 
 impl Address {
@@ -28,13 +31,16 @@ impl Address {
             return Ok(Self::Sqlite(path.into()));
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let config = postgres::Config::from_str(url).map_err(|_| wrong())?;
-            if config.get_ssl_mode() == postgres::config::SslMode::Require {
-                return Err(LedgerError::Tls {
-                    url: without_password(url),
-                });
-            }
-            return Ok(Self::Postgres(Box::new(config)));
+            let asked = Asked::of(url).map_err(|reason| LedgerError::Tls {
+                url: without_password(url),
+                reason,
+            })?;
+            let mut config = postgres::Config::from_str(&asked.url).map_err(|_| wrong())?;
+            config.ssl_mode(match asked.tls {
+                Some(_) => SslMode::Require,
+                None => SslMode::Disable,
+            });
+            return Ok(Self::Postgres(Box::new(config), asked.tls));
         }
         Err(wrong())
     }
@@ -42,7 +48,7 @@ impl Address {
     pub(crate) fn connect(&self, read_only: bool) -> Result<Box<dyn Store>, LedgerError> {
         match self {
             Self::Sqlite(path) => Ok(Box::new(Sqlite::open(path, read_only)?)),
-            Self::Postgres(config) => Ok(Box::new(Postgres::open(config)?)),
+            Self::Postgres(config, tls) => Ok(Box::new(Postgres::open(config, tls.as_ref())?)),
         }
     }
 }
@@ -65,7 +71,7 @@ mod tests {
         }
         assert!(matches!(
             Address::parse("postgres://u:p@h:1/d"),
-            Ok(Address::Postgres(_))
+            Ok(Address::Postgres(_, None))
         ));
         let error = Address::parse("mysql://u:secret@h/d")
             .unwrap_err()
@@ -75,7 +81,12 @@ mod tests {
             "{error}"
         );
         assert!(Address::parse("sqlite:").is_err());
-        let tls = Address::parse("postgres://u:secret@h/d?sslmode=require");
-        assert!(matches!(tls, Err(LedgerError::Tls { .. })), "{tls:?}");
+        let error = Address::parse("postgres://u:secret@h/d?sslmode=prefer")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("prefer") && !error.contains("secret"),
+            "{error}"
+        );
     }
 }

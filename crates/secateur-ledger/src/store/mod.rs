@@ -7,6 +7,7 @@ mod address;
 mod migrate;
 mod postgres;
 mod sqlite;
+mod tls;
 mod value;
 
 pub(crate) use address::Address;

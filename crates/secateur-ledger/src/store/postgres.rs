@@ -10,6 +10,7 @@ use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls, Statement};
 
+use super::tls::Tls;
 use super::value::{Kind, Table, Value};
 use super::{Database, Store};
 use crate::error::LedgerError;
@@ -24,7 +25,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    pub(crate) fn open(config: &Config) -> Result<Self, LedgerError> {
+    pub(crate) fn open(config: &Config, tls: Option<&Tls>) -> Result<Self, LedgerError> {
         let mut config = config.clone();
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(Duration::from_secs(5));
@@ -34,7 +35,11 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("secateur-ledger");
         }
-        let mut client = config.connect(NoTls).map_err(explain)?;
+        let connected = match tls {
+            Some(tls) => config.connect(tls.clone()),
+            None => config.connect(NoTls),
+        };
+        let mut client = connected.map_err(explain)?;
         client
             .batch_execute("SET statement_timeout = '60s'; SET client_min_messages = 'warning'")
             .map_err(explain)?;

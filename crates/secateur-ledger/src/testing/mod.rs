@@ -9,7 +9,7 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -22,6 +22,8 @@ pub struct Postgres {
     bin: PathBuf,
     folder: tempfile::TempDir,
     port: u16,
+    /// Whether it speaks TLS, and nothing else.
+    is_encrypted: bool,
 }
 
 static DATABASES: AtomicU64 = AtomicU64::new(0);
@@ -40,6 +42,41 @@ impl Postgres {
     /// If no PostgreSQL is installed, or it does not start.
     #[must_use]
     pub fn launch() -> Self {
+        let server = Self::prepare();
+        server.start();
+        watch_over(&server);
+        server
+    }
+
+    /// A server with this certificate and key (PEM) that takes nobody without TLS.
+    ///
+    /// # Panics
+    /// If no PostgreSQL is installed, or it does not start.
+    #[must_use]
+    pub fn launch_with_tls(certificate: &str, key: &str) -> Self {
+        let mut server = Self::prepare();
+        server.is_encrypted = true;
+        let data = PathBuf::from(server.data());
+        let owner = fs::metadata(&data).expect("the data folder");
+        for (name, text) in [
+            ("server.crt", certificate),
+            ("server.key", key),
+            ("pg_hba.conf", "hostssl all all 127.0.0.1/32 trust\n"),
+        ] {
+            let path = data.join(name);
+            fs::write(&path, text).expect("a file in the data folder");
+            // The server takes no key that others may read.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
+            std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid()))
+                .expect("the server's own file");
+        }
+        server.start();
+        watch_over(&server);
+        server
+    }
+
+    /// A server that is set up and not yet started.
+    fn prepare() -> Self {
         let bin = newest_bin();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let everybody = fs::Permissions::from_mode(0o777);
@@ -49,7 +86,12 @@ impl Postgres {
             .and_then(|listener| listener.local_addr())
             .expect("a free port")
             .port();
-        let server = Self { bin, folder, port };
+        let server = Self {
+            bin,
+            folder,
+            port,
+            is_encrypted: false,
+        };
         let data = server.data();
         server.run(
             "initdb",
@@ -66,8 +108,6 @@ impl Postgres {
                 "--no-sync",
             ],
         );
-        server.start();
-        watch_over(&server);
         server
     }
 
@@ -77,8 +117,9 @@ impl Postgres {
 
     /// Starts it (again).
     pub fn start(&self) {
+        let tls = if self.is_encrypted { "on" } else { "off" };
         let options = format!(
-            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200",
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200 -c ssl={tls}",
             self.port
         );
         let log = self.folder.path().join("log").display().to_string();
@@ -104,6 +145,12 @@ impl Postgres {
         self.run("pg_ctl", &["stop", "-m", "immediate", "-D", &self.data()]);
     }
 
+    /// The address of the database that every server has.
+    #[must_use]
+    pub fn first_database(&self) -> String {
+        format!("postgres://secateur@127.0.0.1:{}/postgres", self.port)
+    }
+
     /// An empty database; its address.
     ///
     /// # Panics
@@ -111,7 +158,7 @@ impl Postgres {
     #[must_use]
     pub fn new_database(&self) -> String {
         let name = format!("ledger_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-        let server = format!("postgres://secateur@127.0.0.1:{}/postgres", self.port);
+        let server = self.first_database();
         let create = format!("CREATE DATABASE {name}");
         // A client of its own thread: tests call this from within a runtime.
         std::thread::spawn(move || {
@@ -127,8 +174,7 @@ impl Postgres {
     /// The server refuses to run as root, so root runs it as the user of the package.
     fn run(&self, program: &str, arguments: &[&str]) {
         let program = self.bin.join(program);
-        let is_root = fs::metadata("/proc/self")
-            .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+        let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
         let mut command = if is_root {
             let mut command = Command::new("setpriv");
             command

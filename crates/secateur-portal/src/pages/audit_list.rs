@@ -1,12 +1,12 @@
 //! The audit: rows, newest first, with filters in the address and a link to the older ones.
 
 use askama::Template;
+use secateur_ledger::moment::{self, Moment};
 use secateur_ledger::{After, Filter, Row};
 
 use super::row_line::RowLine;
 use crate::link;
 use crate::shell::Shell;
-use crate::time::{self, Moment};
 
 /// Rows on a page.
 pub(crate) const PAGE_ROWS: u32 = 50;
@@ -67,7 +67,7 @@ impl ListQuery {
                 "“Until” is no date and time; it was left out.",
             ),
         ] {
-            if !text.is_empty() && time::read(text).is_none() {
+            if !text.is_empty() && moment::read(text).is_none() {
                 text.clear();
                 out.problems.push(problem);
             }
@@ -90,8 +90,8 @@ impl ListQuery {
             session: some(&self.session),
             only_trouble: self.trouble,
             only_changed: self.changed,
-            since: time::read(&self.since),
-            until: time::read(&self.until),
+            since: moment::read(&self.since),
+            until: moment::read(&self.until),
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(filter.workload.as_deref(), Some("a b"));
         assert_eq!(filter.stack.as_deref(), Some(""));
         assert!(filter.only_changed && !filter.only_trouble);
-        assert_eq!(filter.since, time::read("2026-11-16T05:00"));
+        assert_eq!(filter.since, moment::read("2026-11-16T05:00"));
         assert_eq!(
             query.after(),
             Some(After {

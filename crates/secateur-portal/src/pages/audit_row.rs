@@ -1,6 +1,7 @@
 //! One request: everything on its row, the chain, the plan, the receipt, the captured text.
 
 use askama::Template;
+use secateur_ledger::moment::Moment;
 use secateur_ledger::{CapturedCut, LedgerError, Row, StepRow};
 
 use super::row_line::{change, remarks};
@@ -9,7 +10,6 @@ use crate::link;
 use crate::numbers::{micros, percent, share, signed, thousands, usd};
 use crate::plan::{PlanView, reason_words};
 use crate::shell::Shell;
-use crate::time::Moment;
 
 /// A name and what stands beside it.
 pub(crate) struct Fact {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
+use secateur_ledger::moment::{self, DAY_MS};
 use secateur_ledger::{
     Controls, DayScore, Holdout, Row, Score, StackEvent, StackEventKind, Totals,
 };
@@ -16,7 +17,6 @@ use crate::markup::Markup;
 use crate::numbers::{percent, signed, thousands, usd};
 use crate::shell::Shell;
 use crate::svg::{Across, Chart, Mark, Series, Shape, Unit};
-use crate::time::{self, DAY};
 
 /// What the ledger told about the last weeks.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ pub(crate) struct QualityListPage {
 pub(crate) const DAYS: u32 = 30;
 
 /// Single scores are drawn when they reach back less than this; days else.
-const FINE_SPAN: i64 = 2 * DAY;
+const FINE_SPAN: i64 = 2 * DAY_MS;
 /// A point of the fine drawing is the mean of the scores up to it, of at most so many.
 const FINE_WINDOW: usize = 30;
 
@@ -133,7 +133,7 @@ fn scores_chart(data: &QualityData) -> Chart {
     } else {
         let mut by_stack: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for score in &data.day_scores {
-            if let Some(day) = time::read(&score.day) {
+            if let Some(day) = moment::read(&score.day) {
                 by_stack
                     .entry(&score.stack)
                     .or_default()
@@ -151,7 +151,7 @@ fn scores_chart(data: &QualityData) -> Chart {
     };
     let breach = |event: &StackEvent| {
         let at = if across == Across::Days {
-            time::day_start(event.at)
+            moment::midnight(event.at)
         } else {
             event.at
         };

@@ -1,11 +1,11 @@
 //! One row of the audit as a line of a list.
 
 use secateur_ledger::Row;
+use secateur_ledger::moment::Moment;
 
 use crate::chip::Chip;
 use crate::link;
 use crate::numbers::{percent, signed, thousands, usd};
-use crate::time::Moment;
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The start page: the day's figures, context and cost over time, workloads, the last events.
 
 use askama::Template;
+use secateur_ledger::moment::{Moment, midnight};
 use secateur_ledger::{Row, StackEvent, StackEventKind, Totals};
 
 use super::timeline::Entry;
@@ -9,7 +10,6 @@ use crate::link;
 use crate::markup::Markup;
 use crate::numbers::{micros, percent, share, signed, thousands, usd};
 use crate::shell::Shell;
-use crate::time::{Moment, day_start};
 
 /// What the ledger told.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +142,7 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
 
 impl StartPage {
     pub(crate) fn of(data: &StartData, shell: Shell) -> Self {
-        let midnight = Moment(day_start(shell.made.0));
+        let midnight = Moment(midnight(shell.made.0));
         let is_rollback = |event: &&StackEvent| {
             event.kind == StackEventKind::RolledBack && event.at >= midnight.0
         };

@@ -1,10 +1,10 @@
 //! Entries of the breach timeline.
 
+use secateur_ledger::moment::Moment;
 use secateur_ledger::{StackEvent, StackEventKind};
 
 use crate::chip::Chip;
 use crate::link;
-use crate::time::Moment;
 
 /// One entry.
 #[derive(Clone, Debug)]

@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
+use secateur_ledger::moment;
 use secateur_ledger::{Row, Totals};
 
 use crate::svg::{Across, Chart, Series, Shape, Unit};
-use crate::time;
 
 /// What the sums of a day say about something.
 type OfDay = fn(&Totals) -> Option<f64>;
 
 fn by_day(days: &[Totals], name: &str, of_day: OfDay) -> Series {
-    let point = |totals: &Totals| Some((time::read(&totals.group)? as f64, of_day(totals)?));
+    let point = |totals: &Totals| Some((moment::read(&totals.group)? as f64, of_day(totals)?));
     let mut points: Vec<(f64, f64)> = days.iter().filter_map(point).collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
     Series {
@@ -103,7 +103,7 @@ pub(crate) fn cost(days: &[Totals]) -> Chart {
 fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Series {
     let mut sorted: Vec<(i64, (u64, u64))> = days
         .iter()
-        .filter_map(|totals| Some((time::read(&totals.group)?, pick(totals))))
+        .filter_map(|totals| Some((moment::read(&totals.group)?, pick(totals))))
         .collect();
     sorted.sort_unstable();
     let mut window: VecDeque<(i64, (u64, u64))> = VecDeque::new();
@@ -112,7 +112,7 @@ fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Seri
         window.push_back((day, sizes));
         while window
             .front()
-            .is_some_and(|(old, _)| day - old >= 7 * time::DAY)
+            .is_some_and(|(old, _)| day - old >= 7 * moment::DAY_MS)
         {
             window.pop_front();
         }

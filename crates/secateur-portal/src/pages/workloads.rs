@@ -2,6 +2,7 @@
 
 use askama::Template;
 use secateur_core::mechanic::Mechanic;
+use secateur_ledger::moment::Moment;
 use secateur_ledger::{Controls, Retired, Switch};
 
 use crate::catalog::{MechanicInfo, WorkloadInfo, words};
@@ -9,7 +10,6 @@ use crate::chip::Chip;
 use crate::link;
 use crate::numbers::percent;
 use crate::shell::Shell;
-use crate::time::Moment;
 
 pub(crate) struct MechanicLine {
     id: &'static str,

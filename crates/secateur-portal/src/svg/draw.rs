@@ -111,7 +111,7 @@ impl<'c> Paper<'c> {
 
     /// A place that the axis has a name for.
     fn on_grid(&self, x: f64) -> f64 {
-        let day = crate::time::DAY as f64;
+        let day = secateur_ledger::moment::DAY_MS as f64;
         match self.chart.across {
             Across::Days => (x / day).round() * day,
             Across::Requests => x.round(),
@@ -154,7 +154,7 @@ impl<'c> Paper<'c> {
     fn bars(&self, out: &mut Markup) {
         let count = self.chart.series.len().max(1) as f64;
         let step = match self.chart.across {
-            Across::Days => crate::time::DAY as f64,
+            Across::Days => secateur_ledger::moment::DAY_MS as f64,
             Across::Requests | Across::Moments => 1.0,
         };
         let (from, to) = self.x_range;

@@ -7,9 +7,10 @@
 mod draw;
 mod scale;
 
+use secateur_ledger::moment::{DAY_MS, Moment};
+
 use crate::markup::Markup;
 use crate::numbers;
-use crate::time::{DAY, Moment};
 
 /// What the numbers of the vertical axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Across {
         let moment = Moment(x as i64);
         match self {
             Self::Days => moment.short_day(),
-            Self::Moments if span > 2.0 * DAY as f64 => moment.short_day(),
+            Self::Moments if span > 2.0 * DAY_MS as f64 => moment.short_day(),
             Self::Moments if span > 600_000.0 => moment.hour(),
             Self::Moments => moment.second(),
             Self::Requests => numbers::thousands(x as u64 + 1),
@@ -252,7 +253,7 @@ mod tests {
                 Series {
                     name: "m7\"><script>".into(),
                     points: (0..5)
-                        .map(|day| (day as f64 * DAY as f64, 0.9 + day as f64 / 50.0))
+                        .map(|day| (day as f64 * DAY_MS as f64, 0.9 + day as f64 / 50.0))
                         .collect(),
                 },
                 Series {
@@ -262,7 +263,7 @@ mod tests {
             ],
             floor: Some((0.95, "floor 0.95".into())),
             marks: vec![Mark {
-                x: DAY as f64,
+                x: DAY_MS as f64,
                 label: "m7 rolled back <i>".into(),
             }],
             empty: "No scores yet.",

@@ -147,7 +147,7 @@ async fn planted_script_is_shown_as_text_on_every_page() {
         at,
         text: evil(51),
     };
-    ledger.capture(cut).await.unwrap();
+    ledger.capture(vec![cut]).await.unwrap();
 
     let encode =
         |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };

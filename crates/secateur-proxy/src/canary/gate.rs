@@ -1,9 +1,10 @@
-//! How much shadow traffic a workload may have: calls at a time, calls in an hour, tokens in a day.
-//! Each process counts for itself.
+//! How much shadow traffic a workload may have: calls at a time, calls in an hour, tokens and money in a
+//! day. Days begin at midnight UTC. Each process counts for itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
+use secateur_ledger::Millis;
+use secateur_ledger::moment::DAY_MS;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::options::CanaryOptions;
@@ -11,12 +12,68 @@ use super::options::CanaryOptions;
 /// Requests that may wait for their client's response to end, for each call that may run.
 const HELD_PER_CALL: usize = 8;
 
+/// What a call costs. Without known prices it costs no money, and the other limits bound it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Cost {
+    pub(crate) tokens: u64,
+    pub(crate) usd: f64,
+}
+
+/// A call that was let through: what it was taken to cost, and on which day.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ticket {
+    estimate: Cost,
+    day: i64,
+}
+
+/// A limit that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exhausted {
+    /// Its name in metrics and logs.
+    pub(crate) limit: &'static str,
+    /// Whether nobody was told of it yet, today (for calls: this hour).
+    pub(crate) is_news: bool,
+}
+
 #[derive(Debug, Default)]
 struct Spent {
-    hour: u64,
+    hour: i64,
     calls: u32,
-    day: u64,
-    tokens: u64,
+    day: i64,
+    cost: Cost,
+    /// Limits that were told since the hour or the day began.
+    told: Vec<&'static str>,
+}
+
+const CALLS: &str = "calls-per-hour";
+const TOKENS: &str = "tokens-per-day";
+const USD: &str = "usd-per-day";
+
+impl Spent {
+    /// A new hour brings calls back, a new day tokens and money.
+    fn turn(&mut self, now: Millis) {
+        let (hour, day) = (now / 3_600_000, now / DAY_MS);
+        if self.hour != hour {
+            (self.hour, self.calls) = (hour, 0);
+            self.told.retain(|limit| *limit != CALLS);
+        }
+        if self.day != day {
+            (self.day, self.cost) = (day, Cost::default());
+            self.told.clear();
+        }
+    }
+
+    fn reached(&self, options: &CanaryOptions, more: Cost) -> Option<&'static str> {
+        if self.calls >= options.max_calls_per_hour {
+            Some(CALLS)
+        } else if self.cost.tokens.saturating_add(more.tokens) > options.max_tokens_per_day {
+            Some(TOKENS)
+        } else if self.cost.usd + more.usd > options.max_usd_per_day {
+            Some(USD)
+        } else {
+            None
+        }
+    }
 }
 
 /// See the module.
@@ -59,46 +116,58 @@ impl Gate {
         Arc::clone(&self.calls).try_acquire_owned().ok()
     }
 
-    /// Takes one call of about so many tokens out of the budget; else says what is used up.
+    /// Takes one call of about this cost out of the budget; else says what is used up.
     pub(crate) fn take(
         &self,
         options: &CanaryOptions,
-        tokens: u64,
-        now: SystemTime,
-    ) -> Result<(), &'static str> {
-        let seconds = now
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
+        estimate: Cost,
+        now: Millis,
+    ) -> Result<Ticket, Exhausted> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        let (hour, day) = (seconds / 3600, seconds / 86_400);
-        if spent.hour != hour {
-            (spent.hour, spent.calls) = (hour, 0);
-        }
-        if spent.day != day {
-            (spent.day, spent.tokens) = (day, 0);
-        }
-        if spent.calls >= options.max_calls_per_hour {
-            return Err("calls-per-hour");
-        }
-        if spent.tokens.saturating_add(tokens) > options.max_tokens_per_day {
-            return Err("tokens-per-day");
+        spent.turn(now);
+        if let Some(limit) = spent.reached(options, estimate) {
+            let is_news = !spent.told.contains(&limit);
+            if is_news {
+                spent.told.push(limit);
+            }
+            return Err(Exhausted { limit, is_news });
         }
         spent.calls += 1;
-        spent.tokens += tokens;
-        Ok(())
+        spent.cost.tokens += estimate.tokens;
+        spent.cost.usd += estimate.usd;
+        Ok(Ticket {
+            estimate,
+            day: spent.day,
+        })
     }
 
-    /// Puts the real count in the place of the estimate.
-    pub(crate) fn settle(&self, estimate: u64, actual: u64) {
+    /// Puts the real cost in the place of the estimate, unless the day is over.
+    pub(crate) fn settle(&self, ticket: Ticket, actual: Cost) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.tokens = spent.tokens.saturating_sub(estimate).saturating_add(actual);
+        if spent.day == ticket.day {
+            let tokens = spent.cost.tokens.saturating_sub(ticket.estimate.tokens);
+            spent.cost.tokens = tokens.saturating_add(actual.tokens);
+            // Sums of fractions may end a hair below nothing.
+            spent.cost.usd = (spent.cost.usd - ticket.estimate.usd).max(0.0) + actual.usd;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+
+    /// In seconds.
+    const NOON: i64 = 86_400 * 20_000 + 43_200;
+
+    fn tokens(tokens: u64) -> Cost {
+        Cost { tokens, usd: 0.0 }
+    }
+
+    fn refused(outcome: Result<Ticket, Exhausted>) -> (&'static str, bool) {
+        let refused = outcome.unwrap_err();
+        (refused.limit, refused.is_news)
+    }
 
     #[test]
     fn calls_and_tokens_run_out_and_come_back_with_the_hour_and_the_day() {
@@ -108,15 +177,38 @@ mod tests {
             ..CanaryOptions::default()
         };
         let gate = Gate::new(&options);
-        let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * 20_000 + 43_200);
-        let later = |seconds| noon + Duration::from_secs(seconds);
-        assert_eq!(gate.take(&options, 100, noon), Ok(()));
-        assert_eq!(gate.take(&options, 100, noon), Ok(()));
-        assert_eq!(gate.take(&options, 10, noon), Err("calls-per-hour"));
-        assert_eq!(gate.take(&options, 100, later(3600)), Err("tokens-per-day"));
-        gate.settle(100, 40);
-        assert_eq!(gate.take(&options, 100, later(3600)), Ok(()));
-        assert_eq!(gate.take(&options, 200, later(86_400)), Ok(()));
+        let take = |count, seconds| gate.take(&options, tokens(count), seconds * 1000);
+        take(100, NOON).unwrap();
+        let second = take(100, NOON).unwrap();
+        assert_eq!(refused(take(10, NOON)), (CALLS, true));
+        assert_eq!(refused(take(10, NOON)), (CALLS, false));
+        assert_eq!(refused(take(100, NOON + 3600)), (TOKENS, true));
+        gate.settle(second, tokens(40));
+        take(100, NOON + 3600).unwrap();
+        take(200, NOON + 86_400).unwrap();
+    }
+
+    #[test]
+    fn money_runs_out_is_told_once_and_comes_back_at_midnight() {
+        let options = CanaryOptions {
+            max_usd_per_day: 1.0,
+            ..CanaryOptions::default()
+        };
+        let gate = Gate::new(&options);
+        let usd = |usd| Cost { tokens: 0, usd };
+        let take = |cost, seconds| gate.take(&options, cost, seconds * 1000);
+        let first = take(usd(0.9), NOON).unwrap();
+        assert_eq!(refused(take(usd(0.2), NOON)), (USD, true));
+        assert_eq!(refused(take(usd(0.2), NOON + 7200)), (USD, false));
+        // It was cheaper than thought.
+        gate.settle(first, usd(0.3));
+        let late = take(usd(0.6), NOON + 7200).unwrap();
+        assert_eq!(refused(take(usd(0.2), NOON + 43_199)).0, USD);
+        // Midnight, to the second; what is settled now belongs to the day before.
+        take(usd(0.9), NOON + 43_200).unwrap();
+        gate.settle(late, usd(100.0));
+        take(usd(0.1), NOON + 43_200).unwrap();
+        assert_eq!(refused(take(usd(0.2), NOON + 43_200)), (USD, true));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The ledger as the canary's store: all replicas on one ledger share scores and switches.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use secateur_ledger::{
     Controls, Ledger, LedgerError, Millis, Retired, Score, StackEvent, StackEventKind,
@@ -8,6 +9,9 @@ use secateur_ledger::{
 use tokio::sync::watch;
 
 use super::store::{CanaryStore, Later, PastRequest, StoreError};
+
+/// A ledger that cannot write is asked all the same after this.
+const FLUSH: Duration = Duration::from_secs(2);
 
 impl From<LedgerError> for StoreError {
     fn from(error: LedgerError) -> Self {
@@ -27,7 +31,12 @@ impl CanaryStore for Ledger {
         since: Millis,
         limit: u32,
     ) -> Later<'s, Vec<Score>> {
-        Box::pin(async move { Ok(Ledger::scores(self, workload, stack, since, limit).await?) })
+        Box::pin(async move {
+            // Scores that came just now are still on their way: without them the last of a burst would be
+            // judged alone, and nobody would ask again.
+            let _ = tokio::time::timeout(FLUSH, self.flush()).await;
+            Ok(Ledger::scores(self, workload, stack, since, limit).await?)
+        })
     }
 
     fn resumed_at<'s>(&'s self, workload: &'s str, stack: &'s str) -> Later<'s, Option<Millis>> {

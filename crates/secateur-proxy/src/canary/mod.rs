@@ -28,13 +28,14 @@ mod verdict;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use secateur_core::dialect::DialectId;
 use secateur_core::report::Report;
-use secateur_ledger::{Controls, Millis, Retired, Score};
+use secateur_ledger::moment::now;
+use secateur_ledger::{Controls, Retired, Score};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub use options::{CanaryOptions, ScorerOptions};
@@ -87,13 +88,6 @@ pub(crate) struct Canary {
 #[derive(Debug)]
 pub(crate) struct Chosen {
     held: OwnedSemaphorePermit,
-}
-
-pub(crate) fn millis(at: SystemTime) -> Millis {
-    let since = at
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
 impl Canary {
@@ -261,7 +255,7 @@ impl Canary {
         metrics.count("secateur_canary_score_sum_total", &labels, score);
         let score = Score {
             id: format!("{request}:{}", if is_noise { "noise" } else { scorer }),
-            at: millis(SystemTime::now()),
+            at: now(),
             request: Some(request.to_owned()),
             workload: workload.name.to_string(),
             stack: stack.to_owned(),

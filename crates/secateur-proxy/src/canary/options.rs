@@ -53,6 +53,9 @@ pub struct CanaryOptions {
     pub max_calls_per_hour: u32,
     /// Tokens of shadow calls in a day, input and output; 0: none. Default 5,000,000.
     pub max_tokens_per_day: u64,
+    /// US dollars of shadow calls in a day, at the prices of the model and by the provider's own counts;
+    /// 0: none. Models without known prices are bounded by tokens alone. Default 10.
+    pub max_usd_per_day: f64,
     /// Larger originals are not sampled, in bytes. Default 4 MiB.
     pub max_body_bytes: usize,
     /// Rejected bodies that it takes at least to switch a stack off. Default 10.
@@ -77,6 +80,7 @@ impl Default for CanaryOptions {
             max_concurrent: 4,
             max_calls_per_hour: 120,
             max_tokens_per_day: 5_000_000,
+            max_usd_per_day: 10.0,
             max_body_bytes: 4 << 20,
             min_strikes: 10,
             max_strike_pct: 5.0,

@@ -1,12 +1,13 @@
 //! From scores to a stack that is off: the verdict over the window, the rollback, the warning.
 
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use secateur_ledger::moment::now;
 use secateur_ledger::{Millis, Retired, Score, StackEvent, StackEventKind};
 
 use super::verdict::{Rule, judge};
-use super::{Canary, CanaryOptions, millis};
+use super::{Canary, CanaryOptions};
 use crate::config::Workload;
 
 /// How long to wait before a store that failed is asked again.
@@ -36,8 +37,8 @@ impl Canary {
         if self.controls().is_retired(&workload.name, &stack) {
             return;
         }
-        let now = SystemTime::now();
-        let oldest = millis(now.checked_sub(options.window_age).unwrap_or(now));
+        let window = Millis::try_from(options.window_age.as_millis()).unwrap_or(Millis::MAX);
+        let oldest = now().saturating_sub(window);
         let Ok(resumed) = self.store.resumed_at(&workload.name, &stack).await else {
             // The next score asks again.
             return;
@@ -99,7 +100,7 @@ impl Canary {
         reason: String,
         figures: Option<(f64, u64)>,
     ) {
-        let at = millis(SystemTime::now());
+        let at = now();
         let retired = Retired {
             workload: workload.to_owned(),
             stack: stack.to_owned(),
@@ -181,7 +182,7 @@ impl Canary {
             1.0,
         );
         let event = StackEvent {
-            at: millis(SystemTime::now()),
+            at: now(),
             workload: workload.to_owned(),
             stack: stack.to_owned(),
             kind: StackEventKind::Warning,

@@ -5,7 +5,6 @@
 //! lives in memory until its call is made. An error of the upstream is not a score.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -13,9 +12,12 @@ use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use secateur_core::dialect::DialectId;
+use secateur_core::models::{self, Prices};
+use secateur_ledger::moment::now;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Canary;
+use super::gate::{Cost, Gate, Ticket};
 use super::options::is_in_share;
 use super::repeatable::is_repeatable;
 use super::reply::{self, Layout, Reply};
@@ -73,6 +75,8 @@ pub(crate) struct Shadow {
     id: String,
     stack: String,
     model: Option<String>,
+    /// Of the model that was asked for; the policy's own where it has some.
+    prices: Option<Prices>,
     head: Parts,
     body: Bytes,
     heard: Option<Heard>,
@@ -108,6 +112,11 @@ impl Shadow {
             id: event.id.clone(),
             stack: event.stack.join("+"),
             model: event.model.clone(),
+            prices: event
+                .report
+                .as_ref()
+                .and_then(|report| report.terms.prices)
+                .or_else(|| models::prices(event.model.as_deref())),
             head,
             body,
             heard: None,
@@ -213,9 +222,8 @@ impl Shadow {
     }
 
     /// Sends the original once and reads the answer.
-    async fn ask(&self, gate: &super::gate::Gate) -> Result<Reply, &'static str> {
-        let estimate = self.body.len() as u64 / BYTES_PER_TOKEN;
-        gate.take(&self.workload.canary, estimate, SystemTime::now())?;
+    async fn ask(&self, gate: &Gate) -> Result<Reply, &'static str> {
+        let ticket = self.pay(gate)?;
         let body = OutBody::Full(Full::new(self.body.clone()));
         let request = Request::from_parts(self.head.clone(), body);
         let timeout = self.canary.response_timeout();
@@ -226,10 +234,40 @@ impl Shadow {
         let answered = tokio::time::timeout(timeout, asked).await;
         let (heard, usage) = answered.map_err(|_| "upstream-timeout")??;
         if let Some(usage) = usage {
-            let total = usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0);
-            gate.settle(estimate, total);
+            let usd = self.prices.as_ref().and_then(|prices| usage.usd(prices));
+            let tokens = usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0);
+            let usd = usd.unwrap_or(0.0);
+            gate.settle(ticket, Cost { tokens, usd });
+            let metrics = &self.canary.surfaces.metrics;
+            let workload = [("workload", &*self.workload.name)];
+            metrics.count("secateur_shadow_usd_total", &workload, usd);
         }
         heard.reply(self.dialect).ok_or("no-answer")
+    }
+
+    /// Takes a call out of the workload's budget. The first one that finds it spent says so.
+    fn pay(&self, gate: &Gate) -> Result<Ticket, &'static str> {
+        let options = &self.workload.canary;
+        let tokens = self.body.len() as u64 / BYTES_PER_TOKEN;
+        let per_million = self.prices.map_or(0.0, |prices| prices.input_usd);
+        let estimate = Cost {
+            tokens,
+            usd: tokens as f64 * per_million / 1e6,
+        };
+        let taken = gate.take(options, estimate, now());
+        taken.map_err(|exhausted| {
+            if exhausted.is_news {
+                self.canary.surfaces.log.line(
+                    "warn",
+                    "shadow_budget_spent",
+                    &[
+                        ("workload", (&*self.workload.name).into()),
+                        ("limit", exhausted.limit.into()),
+                    ],
+                );
+            }
+            exhausted.limit
+        })
     }
 }
 

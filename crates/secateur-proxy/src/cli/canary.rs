@@ -1,9 +1,9 @@
 //! `secateur canary`: what is switched off, and a person's word to switch it on again.
 
 use std::io::Write;
-use std::time::SystemTime;
 
-use secateur_ledger::{Ledger, LedgerError, LedgerOptions, Millis};
+use secateur_ledger::moment::now;
+use secateur_ledger::{Ledger, LedgerError, LedgerOptions};
 
 use super::CommandError;
 
@@ -93,13 +93,6 @@ fn on_ledger<T>(
         let _ = std::fs::remove_dir_all(&spool);
         Ok(done?)
     })
-}
-
-fn now() -> Millis {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub(super) struct RawCanary {
     max_concurrent: Option<Spanned<usize>>,
     max_calls_per_hour: Option<u32>,
     max_tokens_per_day: Option<u64>,
+    max_usd_per_day: Option<Spanned<f64>>,
     max_body_mb: Option<Spanned<f64>>,
     min_strikes: Option<Spanned<u32>>,
     max_strike_pct: Option<Spanned<f64>>,
@@ -114,6 +115,12 @@ impl Lent<'_> {
             )?,
             max_calls_per_hour: raw.max_calls_per_hour.unwrap_or(default.max_calls_per_hour),
             max_tokens_per_day: raw.max_tokens_per_day.unwrap_or(default.max_tokens_per_day),
+            max_usd_per_day: self.within(
+                "max_usd_per_day",
+                raw.max_usd_per_day,
+                default.max_usd_per_day,
+                (0.0, 1e6),
+            )?,
             max_body_bytes: (body_mb * f64::from(1 << 20)) as usize,
             min_strikes: self.within(
                 "min_strikes",
@@ -270,6 +277,11 @@ mod tests {
                 "NOT_SET",
             ),
             ("[workload.a.canary]\nflor = 0.9\n", 2, "flor"),
+            (
+                "[workload.a.canary]\nmax_usd_per_day = -1\n",
+                2,
+                "max_usd_per_day",
+            ),
             ("[workload.a]\nholdout_pct = 101\n", 2, "holdout_pct"),
         ] {
             let error = read(text).unwrap_err();

@@ -55,6 +55,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # max_concurrent = 4
 # max_calls_per_hour = 120
 # max_tokens_per_day = 5000000
+# max_usd_per_day = 10        # by the model's prices and the provider's counts; days are UTC
 # max_body_mb = 4
 # min_strikes = 10            # bodies that the provider rejected
 # max_strike_pct = 5
@@ -97,7 +98,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # The audit ledger: one row per request, no prompt text. PostgreSQL where several proxies share one.
 [ledger]
 # enabled = true
-# url = "sqlite:secateur-ledger.db"       # or "postgres://user@host/database"
+# url = "sqlite:secateur-ledger.db"       # or "postgres://user@host/database?sslmode=verify-full"
 # url_env = "DATABASE_URL"                # instead of url, where it holds a password
 # spool_dir = "secateur-spool"            # rows wait here while the database is gone
 # keep_days = 90                          # 0 keeps rows for ever; daily sums always stay

@@ -21,13 +21,13 @@ pub(super) struct Tally {
 pub(super) struct Tallies(Mutex<Tally>);
 
 impl AuditSink for Tallies {
-    fn record(&self, event: AuditEvent) {
+    fn record(&self, event: &AuditEvent) {
         let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tally.requests += 1;
         tally.chars_sent += event.chars_after.unwrap_or(event.bytes_after);
         tally.cost_usd += event.receipt.actual_usd.unwrap_or(0.0);
         tally.added_us_max = tally.added_us_max.max(event.added.as_micros());
-        if let Some(usage) = event.usage {
+        if let Some(usage) = &event.usage {
             tally.input_tokens += usage.input_tokens.unwrap_or(0);
             tally.cache_read_tokens += usage.cache_read_tokens.unwrap_or(0);
         }

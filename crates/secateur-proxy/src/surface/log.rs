@@ -4,9 +4,9 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
-use super::clock::rfc3339;
+use secateur_ledger::moment::{Moment, now};
+
 use crate::config::LogFormat;
 
 /// Lines that may wait to be written; more are dropped and counted.
@@ -166,7 +166,7 @@ fn json_line(level: &str, event: &str, fields: &[(&str, Field)]) -> String {
     use std::fmt::Write as _;
     let mut line = String::with_capacity(512);
     line.push_str("{\"ts\":\"");
-    line.push_str(&rfc3339(SystemTime::now()));
+    line.push_str(&Moment(now()).iso_millis());
     line.push('"');
     for (name, text) in [("level", level), ("event", event)] {
         push_name(name, &mut line);
@@ -210,7 +210,7 @@ fn push_json_text(text: &str, line: &mut String) {
 
 fn pretty_line(level: &str, event: &str, fields: &[(&str, Field)]) -> String {
     use std::fmt::Write as _;
-    let mut line = format!("{} {level:5} {event}", rfc3339(SystemTime::now()));
+    let mut line = format!("{} {level:5} {event}", Moment(now()).iso_millis());
     for (name, value) in fields {
         // Writing to a String cannot fail.
         let _ = match value {

@@ -17,7 +17,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 22] = [
+const FAMILIES: [(&str, &str, &str); 23] = [
     (
         "secateur_requests_total",
         "counter",
@@ -102,6 +102,11 @@ const FAMILIES: [(&str, &str, &str); 22] = [
         "secateur_shadow_calls_total",
         "counter",
         "Changed requests that were chosen to be sent unchanged too, and what came of it.",
+    ),
+    (
+        "secateur_shadow_usd_total",
+        "counter",
+        "What these calls cost in US dollars, at the model's prices and by the provider's counts.",
     ),
     (
         "secateur_canary_scores_total",

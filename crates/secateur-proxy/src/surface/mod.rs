@@ -3,7 +3,6 @@
 //! **Invariant:** no credential and no prompt text passes through here. What is written comes from
 //! [`AuditEvent`], which holds neither, and from configuration names.
 
-mod clock;
 mod headers;
 mod lines;
 mod log;
@@ -50,6 +49,6 @@ impl Surfaces {
         if let Some(traces) = &self.traces {
             traces.record(&event);
         }
-        self.sink.record(event);
+        self.sink.record(&event);
     }
 }

@@ -5,6 +5,7 @@
 //! split over chunks anywhere.
 
 mod counts;
+mod price;
 mod sieve;
 
 use std::io::Write;

@@ -251,6 +251,53 @@ async fn calls_in_an_hour_and_calls_at_a_time_are_bounded() {
     assert_eq!(stage.mock.requests(), 1);
 }
 
+#[tokio::test]
+async fn money_is_bounded_by_the_day_and_told_once() {
+    // Each call costs about 250 tokens of input and 20 of output: 0.0005 dollars.
+    let (stage, store) = stage_with(
+        &watched("sample_pct = 100\nmax_usd_per_day = 0.002"),
+        MockOptions::default(),
+    )
+    .await;
+    let scored = || store.all_scores("p", "m7").len();
+    let mut sent = 0;
+    let count = |result: &str| {
+        let name = format!(
+            "secateur_shadow_calls_total{{workload=\"p\",stack=\"m7\",result=\"{result}\"}} "
+        );
+        let page = stage.proxy.metrics().page();
+        let found = page.lines().find_map(|line| line.strip_prefix(&name));
+        found.map_or(0, |count| count.parse::<usize>().unwrap())
+    };
+    while count("usd-per-day") < 3 {
+        one_request(&stage).await;
+        sent += 1;
+        for _ in 0..500 {
+            if count("scored") + count("usd-per-day") == sent {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(sent < 100, "{}", stage.proxy.metrics().page());
+    }
+    assert!((2..40).contains(&scored()), "{} of {sent}", scored());
+    assert_eq!(count("scored") + 3, sent);
+    let log = stage.log.text();
+    assert_eq!(log.matches("shadow_budget_spent").count(), 1, "{log}");
+    assert!(log.contains("usd-per-day"));
+    // What was spent, by the provider's counts, stays within the budget but for the last call's output.
+    let page = stage.proxy.metrics().page();
+    let line = page
+        .lines()
+        .find(|line| line.starts_with("secateur_shadow_usd_total{workload=\"p\"}"));
+    let usd: f64 = line
+        .and_then(|line| line.rsplit(' ').next())
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(usd > 0.0005 && usd < 0.003, "{usd}");
+}
+
 async fn one_request(stage: &Stage) {
     let body = conversation(DialectId::OpenaiChat, 21, false);
     assert_eq!(stage.post(CHAT, &[], body).await.status, 200);

@@ -1,5 +1,6 @@
 //! What stands over the configuration: rollbacks, switches, held-out sessions, posted scores.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -95,14 +96,27 @@ fn now() -> i64 {
     i64::try_from(since.unwrap().as_millis()).unwrap()
 }
 
+/// How long decisions may take to reach a replica.
+const EVERYWHERE: Duration = Duration::from_secs(5);
+
 #[tokio::test]
-async fn replicas_on_one_ledger_share_a_rollback_within_five_seconds() {
-    let folder = std::env::temp_dir().join(format!("secateur-canary-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let url = format!("sqlite:{}", folder.join("ledger.db").display());
+async fn replicas_on_one_sqlite_share_a_rollback_and_a_resume_within_five_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
+    replicas_share_a_rollback_and_a_resume(&url, folder.path()).await;
+}
+
+#[tokio::test]
+async fn replicas_on_one_postgres_share_a_rollback_and_a_resume_within_five_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = secateur_ledger::testing::Postgres::shared().new_database();
+    replicas_share_a_rollback_and_a_resume(&url, folder.path()).await;
+}
+
+async fn replicas_share_a_rollback_and_a_resume(url: &str, folder: &Path) {
     let mut ledgers = Vec::new();
     for name in ["a", "b"] {
-        let options = LedgerOptions::new(url.clone(), folder.join(name));
+        let options = LedgerOptions::new(url, folder.join(name));
         ledgers.push(Ledger::open(options).await.unwrap());
     }
     let keys = watched("sample_pct = 100\nmin_samples = 10\nmax_concurrent = 64");
@@ -114,38 +128,42 @@ async fn replicas_on_one_ledger_share_a_rollback_within_five_seconds() {
     let mut parts = ProxyParts::new(config(&stage.mock.url(), PRUNES));
     parts.canary = Arc::new(ledgers[1].clone());
     let replica = Proxy::start(parts).await.unwrap();
-    let mut is_off = false;
+    let is_off = || ledgers[0].controls().borrow().is_retired("p", "m7");
     for _ in 0..60 {
         stage.post(CHAT, &[], chat(false)).await;
         tokio::time::sleep(Duration::from_millis(30)).await;
-        is_off = ledgers[0].controls().borrow().is_retired("p", "m7");
-        if is_off {
+        if is_off() {
             break;
         }
     }
-    assert!(is_off, "not rolled back");
-    let started = Instant::now();
-    loop {
-        let (client, url) = (&stage.client, replica.url());
-        let sent = crate::stage::request(client, &url, http::Method::POST, CHAT, &[], chat(false));
-        if sent.await.unwrap().headers()["x-secateur-stack"] == "none" {
-            break;
-        }
-        assert!(
-            started.elapsed() < Duration::from_secs(5),
-            "the replica still prunes"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    println!("seen by the replica after {:?}", started.elapsed());
+    assert!(is_off(), "not rolled back");
+    let took = until_stack(&stage, &replica.url(), "none").await;
+    println!("the rollback reached the replica after {took:?}");
     let events = ledgers[1].stack_events(Some("p"), 0).await.unwrap();
     assert_eq!(events.len(), 1, "{events:?}");
+    // A person resumes it on the replica; where it was rolled back it comes back too.
     assert!(ledgers[1].resume("p", "m7", "ada", now()).await.unwrap());
+    let took = until_stack(&stage, &stage.proxy.url(), "m7").await;
+    println!("the resume came back after {took:?}");
+    until_stack(&stage, &replica.url(), "m7").await;
     replica.shutdown().await;
     for ledger in ledgers {
         ledger.close().await;
     }
-    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Sends requests until they go out with this stack; how long that took.
+async fn until_stack(stage: &Stage, url: &str, stack: &str) -> Duration {
+    let started = Instant::now();
+    loop {
+        let (client, post) = (&stage.client, http::Method::POST);
+        let sent = crate::stage::request(client, url, post, CHAT, &[], chat(false));
+        if sent.await.unwrap().headers()["x-secateur-stack"] == stack {
+            return started.elapsed();
+        }
+        assert!(started.elapsed() < EVERYWHERE, "still not {stack}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test]
@@ -295,6 +313,36 @@ async fn clients_post_scores_of_their_own() {
     let wrong = stage.get("/v1/secateur/scores").await;
     assert_eq!(wrong.status, 405);
     assert_eq!(stage.mock.requests(), 1, "scores stay with the proxy");
+}
+
+#[tokio::test]
+async fn a_burst_of_posted_scores_is_judged_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
+    let ledger = Ledger::open(LedgerOptions::new(url, folder.path().join("spool")))
+        .await
+        .unwrap();
+    let canary = ledger.clone();
+    let stage = Stage::with(PRUNES, MockOptions::default(), move |parts| {
+        parts.canary = Arc::new(canary);
+    })
+    .await;
+    let mut ids = Vec::new();
+    for _ in 0..30 {
+        let answer = stage.post(CHAT, &[], chat(false)).await;
+        let id = answer.headers["x-secateur-request-id"].to_str().unwrap();
+        ids.push(id.to_owned());
+    }
+    for id in ids {
+        let body = json!({"request_id": id, "score": 0.6}).to_string();
+        let posted = stage.post("/v1/secateur/scores", &[], body).await;
+        assert_eq!(posted.status, 200);
+    }
+    // Nothing comes after the last one that could have it judged again.
+    let mut controls = ledger.controls();
+    let retired = controls.wait_for(|controls| controls.is_retired("p", "m7"));
+    let retired = tokio::time::timeout(Duration::from_secs(10), retired).await;
+    assert!(retired.is_ok(), "not rolled back");
 }
 
 #[tokio::test]

@@ -162,7 +162,7 @@ async fn ids_of_other_workloads_dead_ids_and_nonsense_are_told_apart() {
         at: i64::MAX / 2,
         text: "fresh".to_owned(),
     };
-    kept.ledger.capture(next).await.unwrap();
+    kept.ledger.capture(vec![next]).await.unwrap();
     let (status, body) = kept.recall("keeps", &json!({"id": ids[0]})).await;
     assert_eq!((status, &body["error"]["type"]), (410, &json!("expired")));
 }

@@ -21,8 +21,8 @@ use secateur_proxy::{Captured, Config, Log, Proxy, ProxyParts};
 pub(crate) struct Events(Arc<Mutex<Vec<AuditEvent>>>);
 
 impl AuditSink for Events {
-    fn record(&self, event: AuditEvent) {
-        self.0.lock().unwrap().push(event);
+    fn record(&self, event: &AuditEvent) {
+        self.0.lock().unwrap().push(event.clone());
     }
 }
 

@@ -1,26 +1,17 @@
 //! What the ledger holds before the first request: a month of history, text that wants to run, and
 //! text that was cut.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use secateur_ledger::moment::{DAY_MS, now};
 use secateur_ledger::{
     CapturedCut, CompressRow, Ledger, LedgerError, Millis, ReceiptRow, Retired, Row, Score,
     StackEvent, StackEventKind, StepRow, Switch, UsageRow,
 };
 
-const DAY: Millis = 86_400_000;
 const HISTORY_DAYS: i64 = 30;
 const ROWS_A_DAY: i64 = 8;
 
 /// Wants to run wherever it is not text.
 pub(crate) const EVIL: &str = "\"'><script>window.alive=1;alert(1)</script><img src=x onerror=window.alive=1><svg onload=window.alive=1>{{7*7}}";
-
-fn now() -> Millis {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Millis::try_from(since.as_millis()).unwrap_or_default()
-}
 
 /// Looks random and is not.
 fn dice(seed: i64, sides: i64) -> i64 {
@@ -51,7 +42,7 @@ fn past_row(day: i64, turn: i64) -> Row {
     let saved = tokens(before - after);
     Row {
         id: format!("past-{day:02}-{turn:02}"),
-        at: now() - day * DAY - turn * 600_000 - 60_000,
+        at: now() - day * DAY_MS - turn * 600_000 - 60_000,
         workload: "history".into(),
         key: Some("team-a".into()),
         session: Some(format!("s{day}-{}", turn % 4)),
@@ -149,46 +140,29 @@ pub(crate) async fn history(ledger: &Ledger) -> Result<i64, LedgerError> {
             ledger.record(past_row(day, turn));
         }
         for sample in 0..5 {
-            let at = now() - day * DAY - sample * 60_000;
+            let at = now() - day * DAY_MS - sample * 60_000;
             let dip = if (9..=11).contains(&day) { 0.07 } else { 0.0 };
             let noise = dice(day * 7 + sample, 30) as f64 / 1000.0;
             ledger.record_score(score("history", "m7", at, 0.99 - noise - dip));
             ledger.record_score(score("history", "m3", at + 1, 1.0 - noise / 3.0));
         }
     }
-    let (retired, event) = rolled_back("history", "m7", now() - 9 * DAY, 0.91);
+    let (retired, event) = rolled_back("history", "m7", now() - 9 * DAY_MS, 0.91);
     ledger.retire(&retired, &event).await?;
     ledger
-        .resume("history", "m7", "Ada", now() - 8 * DAY)
+        .resume("history", "m7", "Ada", now() - 8 * DAY_MS)
         .await?;
     ledger
         .warn(&StackEvent {
             kind: StackEventKind::Warning,
             reason: "cache reads fell from 71 % to 38 % after the change".into(),
-            at: now() - 3 * DAY,
+            at: now() - 3 * DAY_MS,
             mean: None,
             samples: None,
             ..event
         })
         .await?;
     Ok(HISTORY_DAYS * ROWS_A_DAY)
-}
-
-/// A breach of the stack m7, now.
-pub(crate) async fn breach(ledger: &Ledger, workload: &str) -> Result<(), LedgerError> {
-    for sample in 0..34 {
-        let at = now() - (34 - sample) * 20_000;
-        ledger.record_score(score(
-            workload,
-            "m7",
-            at,
-            0.99 - f64::from(i32::try_from(sample).unwrap_or(0)) / 200.0,
-        ));
-    }
-    ledger.flush().await;
-    let (retired, event) = rolled_back(workload, "m7", now(), 0.91);
-    ledger.retire(&retired, &event).await?;
-    Ok(())
 }
 
 /// Every text of every kind of entry wants to run.
@@ -259,21 +233,21 @@ pub(crate) async fn evil(ledger: &Ledger) -> Result<(), LedgerError> {
         at: now(),
         text: text(),
     };
-    ledger.capture(cut).await
+    ledger.capture(vec![cut]).await
 }
 
 /// A row with text that was cut; its id.
 pub(crate) async fn captured(ledger: &Ledger) -> Result<String, LedgerError> {
     let id = "past-01-01".to_owned();
     ledger
-        .capture(CapturedCut {
+        .capture(vec![CapturedCut {
             id: "cut-7f3a".into(),
             request: id.clone(),
             session: None,
             workload: "history".into(),
-            at: now() - DAY,
+            at: now() - DAY_MS,
             text: "the text that was cut\n    let order = region.check(7);\n".into(),
-        })
+        }])
         .await?;
     Ok(id)
 }
