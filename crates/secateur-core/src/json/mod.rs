@@ -10,6 +10,7 @@ mod compact;
 mod cursor;
 mod error;
 mod escape;
+mod line_buffer;
 mod path;
 pub(crate) mod strings;
 mod text;
@@ -19,6 +20,7 @@ pub(crate) use compact::compact_chars;
 pub use cursor::{Cursor, Kind, Limits};
 pub use error::{JsonError, JsonProblem};
 pub use escape::escape_into;
+pub(crate) use line_buffer::{DecodedLines, LineBuffer};
 pub use path::path_at;
 pub use text::{DecodedChars, JsonStr, OffsetMap};
 
