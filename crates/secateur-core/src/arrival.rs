@@ -9,9 +9,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::edit::{Piece, StrategyId, Why};
+use crate::edit::{Action, Edit, Piece, StrategyId, Why};
 use crate::json::strings::count_chars;
+use crate::json::{DecodedLines, LineBuffer};
 use crate::scene::Scene;
+use crate::strategy::Strategy;
 use crate::view::PartId;
 
 /// A strategy's memory of what has arrived so far.
@@ -24,6 +26,70 @@ pub trait Arrivals {
 
     /// The part's text is not there any more.
     fn forget(&mut self, _part: PartId) {}
+}
+
+/// The strategies that work on arrival, one behind the other.
+pub(crate) struct Chain<'o> {
+    links: Vec<Box<dyn Arrivals + 'o>>,
+    /// Scratch: the text of the part that is looked at.
+    buffer: LineBuffer,
+}
+
+impl<'o> Chain<'o> {
+    pub(crate) fn of(strategies: &[&'o dyn Strategy]) -> Self {
+        let links = strategies.iter().filter_map(|strategy| strategy.arrivals());
+        Self {
+            links: links.collect(),
+            buffer: LineBuffer::default(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    pub(crate) fn call(&mut self, scene: &Scene<'_, '_>, part: PartId) {
+        for link in &mut self.links {
+            link.call(scene, part);
+        }
+    }
+
+    pub(crate) fn forget(&mut self, part: PartId) {
+        for link in &mut self.links {
+            link.forget(part);
+        }
+    }
+
+    /// What is left of a result; `None` if nothing was saved.
+    pub(crate) fn result(&mut self, scene: &Scene<'_, '_>, part: PartId) -> Option<Shortened> {
+        let text = scene.lines(part, &mut self.buffer);
+        let mut arriving = ArrivalText::new(text, scene.chars(part));
+        for link in &mut self.links {
+            link.result(scene, part, &mut arriving);
+        }
+        if arriving.is_replaced() {
+            for link in &mut self.links {
+                link.forget(part);
+            }
+        }
+        let (chars_after, cites) = (arriving.chars(), arriving.take_cites());
+        let (pieces, strategy, why) = arriving.finish()?;
+        let edit = Edit {
+            action: Action::Rewrite(part, pieces),
+            strategy,
+            why,
+            chars_before: scene.chars(part),
+            chars_after,
+        };
+        Some(Shortened { edit, cites })
+    }
+}
+
+/// A result that was shortened on arrival.
+pub(crate) struct Shortened {
+    pub(crate) edit: Edit,
+    /// Parts that notes in it point to.
+    pub(crate) cites: Vec<PartId>,
 }
 
 /// One line of an arriving text, as it will be sent: what is kept of it, its newline included, and words of
@@ -69,7 +135,7 @@ impl Line {
 /// A text on its way through the chain.
 #[derive(Debug)]
 pub struct ArrivalText<'t> {
-    text: &'t str,
+    text: &'t [u8],
     lines: Vec<Line>,
     notes: Vec<Cow<'static, str>>,
     whole: Option<Vec<Piece>>,
@@ -81,22 +147,25 @@ pub struct ArrivalText<'t> {
 }
 
 impl<'t> ArrivalText<'t> {
-    /// A text whose lines end here (behind their newlines); the last one may end without.
-    pub(crate) fn new(text: &'t str, line_ends: &[u32], chars: usize) -> Self {
-        let mut lines = Vec::with_capacity(line_ends.len() + 1);
+    /// A text with so many characters.
+    pub(crate) fn new(text: DecodedLines<'t>, chars: usize) -> Self {
+        let mut lines = Vec::with_capacity(text.line_ends.len() + 1);
         let mut start = 0;
-        for &end in line_ends.iter().chain([&offset(text.len())]) {
-            if start < end {
-                lines.push(Line {
-                    start,
-                    end,
-                    ..Line::default()
-                });
-            }
-            start = end;
+        lines.extend(text.line_ends.iter().map(|&end| Line {
+            start: std::mem::replace(&mut start, end),
+            end,
+            ..Line::default()
+        }));
+        let end = offset(text.bytes.len());
+        if start < end {
+            lines.push(Line {
+                start,
+                end,
+                ..Line::default()
+            });
         }
         Self {
-            text,
+            text: text.bytes,
             lines,
             notes: Vec::new(),
             whole: None,
@@ -106,9 +175,16 @@ impl<'t> ArrivalText<'t> {
         }
     }
 
-    /// The text as it came in.
+    /// The text as it came in. Looks through all of it once more, so this is for those who need a `str`.
     #[must_use]
     pub fn original(&self) -> &'t str {
+        // What is decoded from UTF-8 is UTF-8.
+        simdutf8::basic::from_utf8(self.text).unwrap_or_default()
+    }
+
+    /// The bytes of the text as it came in.
+    #[must_use]
+    pub fn bytes(&self) -> &'t [u8] {
         self.text
     }
 
@@ -132,30 +208,26 @@ impl<'t> ArrivalText<'t> {
 
     /// What is kept of a line, without its newline.
     #[must_use]
-    pub fn line(&self, at: usize) -> &'t str {
-        let kept = self
-            .lines
-            .get(at)
-            .and_then(|line| self.text.get(line.keep()));
-        let kept = kept.unwrap_or_default();
-        kept.strip_suffix('\n').unwrap_or(kept)
-    }
-
-    /// The same as bytes.
-    #[must_use]
-    pub fn line_bytes(&self, at: usize) -> &'t [u8] {
+    pub fn line(&self, at: usize) -> &'t [u8] {
         let line = self.lines.get(at).copied().unwrap_or_default();
-        let kept = self.text.as_bytes().get(line.keep()).unwrap_or_default();
+        let kept = self.text.get(line.keep()).unwrap_or_default();
         kept.strip_suffix(b"\n").unwrap_or(kept)
     }
 
-    /// Takes this many bytes off the start of each line.
-    pub fn cut_starts(&mut self, cuts: &[u32], strategy: StrategyId, why: Why) {
+    /// Takes something off the start of each line: `cut` gets what is kept of it, its newline included, and
+    /// tells how many bytes and characters go.
+    pub fn cut_starts(
+        &mut self,
+        mut cut: impl FnMut(&[u8]) -> (usize, usize),
+        strategy: StrategyId,
+        why: Why,
+    ) {
         let mut saved = 0;
-        for (line, &cut) in self.lines.iter_mut().zip(cuts) {
-            let start = line.start + cut;
-            saved += chars_of(self.text, line.start as usize..start as usize);
-            line.start = start;
+        for line in &mut self.lines {
+            let kept = self.text.get(line.keep()).unwrap_or_default();
+            let (bytes, chars) = cut(kept);
+            line.start += offset(bytes);
+            saved += chars;
         }
         self.chars = self.chars.saturating_sub(saved);
         self.savings.push((strategy, why, saved));
@@ -235,15 +307,17 @@ impl<'t> ArrivalText<'t> {
         self.notes.get((note as usize).checked_sub(1)?)
     }
 
-    /// Notes that words in this text point to `source`, which must then stay as long as they do.
-    pub fn cite(&mut self, source: PartId) {
-        if !self.cites.contains(&source) {
-            self.cites.push(source);
-        }
+    /// Notes that words in this text point to `sources`, which must then stay as long as they do.
+    pub fn cite(&mut self, sources: impl IntoIterator<Item = PartId>) {
+        self.cites.extend(sources);
     }
 
+    /// The parts that words in this text point to, each once, in order.
     pub(crate) fn take_cites(&mut self) -> Vec<PartId> {
-        std::mem::take(&mut self.cites)
+        let mut cites = std::mem::take(&mut self.cites);
+        cites.sort_unstable();
+        cites.dedup();
+        cites
     }
 
     fn count(&mut self, now: usize, strategy: StrategyId, why: Why) {
@@ -268,26 +342,44 @@ impl<'t> ArrivalText<'t> {
     /// Lines as pieces, neighbours joined.
     fn pieces(&mut self) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::with_capacity(self.lines.len());
-        let mut take = |note: Note| {
-            let words = self.notes.get_mut((note as usize).checked_sub(1)?)?;
-            Some(Piece::Note(std::mem::take(words)))
-        };
+        let mut run = 0..0;
         for line in &self.lines {
-            pieces.extend(take(line.before));
             let keep = line.keep();
-            match pieces.last_mut() {
-                Some(Piece::Keep(last)) if last.end == keep.start => last.end = keep.end,
-                _ if keep.is_empty() => {}
-                _ => pieces.push(Piece::Keep(keep)),
+            if line.before != 0 {
+                flush(&mut run, &mut pieces);
+                pieces.extend(take_note(&mut self.notes, line.before));
             }
-            pieces.extend(take(line.after));
+            if run.end == keep.start {
+                run.end = keep.end;
+            } else if !keep.is_empty() {
+                flush(&mut run, &mut pieces);
+                run = keep;
+            }
+            if line.after != 0 {
+                flush(&mut run, &mut pieces);
+                pieces.extend(take_note(&mut self.notes, line.after));
+            }
         }
+        flush(&mut run, &mut pieces);
         pieces
     }
 }
 
-fn chars_of(text: &str, range: Range<usize>) -> usize {
-    let bytes = text.as_bytes().get(range).unwrap_or_default();
+/// Puts a run of kept bytes behind the pieces and empties it.
+fn flush(run: &mut Range<usize>, pieces: &mut Vec<Piece>) {
+    if run.start < run.end {
+        pieces.push(Piece::Keep(run.clone()));
+    }
+    run.start = run.end;
+}
+
+fn take_note(notes: &mut [Cow<'static, str>], note: Note) -> Option<Piece> {
+    let words = notes.get_mut((note as usize).checked_sub(1)?)?;
+    Some(Piece::Note(std::mem::take(words)))
+}
+
+fn chars_of(text: &[u8], range: Range<usize>) -> usize {
+    let bytes = text.get(range).unwrap_or_default();
     if bytes.len() < 16 {
         return bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
     }

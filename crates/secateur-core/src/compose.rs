@@ -6,7 +6,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::arrival::{ArrivalText, Arrivals};
+use crate::arrival::{Chain, Shortened};
 use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::scene::{ModelFacts, PartState, Scene};
@@ -145,6 +145,19 @@ impl<'s, 'a> Stage<'s, 'a> {
         }
     }
 
+    /// The parts that an edit of this target touches.
+    pub(crate) fn parts_of(&self, target: Target) -> impl Iterator<Item = PartId> + use<> {
+        let (first, end) = match target {
+            Target::Part(part) => (part.0, part.0 + 1),
+            Target::Turn(turn) => (
+                self.view.parts_start(turn).0,
+                u32::try_from(self.view.parts_end(turn)).unwrap_or(u32::MAX),
+            ),
+            Target::Request => (0, 0),
+        };
+        (first..end).map(PartId)
+    }
+
     /// The scene at the present request, for a mechanic's gate.
     pub(crate) fn present<'d>(&'d self, draft: &'d Draft) -> Scene<'d, 'a> {
         let (request, visible) = self.now();
@@ -185,11 +198,8 @@ impl<'s, 'a> Stage<'s, 'a> {
 /// signed thinking.
 pub(crate) fn run(stage: &Stage<'_, '_>, strategies: &[&dyn Strategy], draft: &mut Draft) {
     let (request, visible) = stage.now();
-    let mut arrivals: Vec<_> = strategies
-        .iter()
-        .filter_map(|strategy| strategy.arrivals())
-        .collect();
-    arrive(stage, request, 0, visible, &mut arrivals, draft);
+    let mut chain = Chain::of(strategies);
+    arrive(stage, request, 0, visible, &mut chain, draft);
     for strategy in strategies {
         let scene = stage.scene(request, visible, draft);
         let plan = strategy.plan(&scene);
@@ -207,37 +217,19 @@ pub(crate) fn arrive(
     request: u32,
     from: u32,
     visible: u32,
-    arrivals: &mut [Box<dyn Arrivals + '_>],
+    chain: &mut Chain<'_>,
     draft: &mut Draft,
 ) {
-    if arrivals.is_empty() {
+    if chain.is_empty() {
         return;
     }
-    let (mut buffer, mut line_ends) = (Vec::new(), Vec::new());
     for id in (from..visible).flat_map(|turn| stage.view.parts_of(TurnId(turn))) {
         let scene = stage.scene(request, visible, draft);
         match scene.kind(id) {
-            PartKind::Call => arrivals.iter_mut().for_each(|one| one.call(&scene, id)),
+            PartKind::Call => chain.call(&scene, id),
             PartKind::Result if scene.may_shorten(id) => {
-                line_ends.clear();
-                let text = scene.text_lines(id, &mut buffer, &mut line_ends);
-                let mut arriving = ArrivalText::new(text, &line_ends, scene.chars(id));
-                arrivals
-                    .iter_mut()
-                    .for_each(|one| one.result(&scene, id, &mut arriving));
-                if arriving.is_replaced() {
-                    arrivals.iter_mut().for_each(|one| one.forget(id));
-                }
-                let (chars, cites) = (arriving.chars(), arriving.take_cites());
-                let Some((pieces, strategy, why)) = arriving.finish() else {
+                let Some(Shortened { edit, cites }) = chain.result(&scene, id) else {
                     continue;
-                };
-                let edit = Edit {
-                    action: Action::Rewrite(id, pieces),
-                    strategy,
-                    why,
-                    chars_before: scene.chars(id),
-                    chars_after: chars,
                 };
                 match guard::veto_part(&scene, &edit, id, guard::Reach::default()) {
                     Ok(()) => {
@@ -246,8 +238,9 @@ pub(crate) fn arrive(
                         draft.cite(id, &cites, Use { request, ..seen });
                     }
                     Err(reason) => {
-                        arrivals.iter_mut().for_each(|one| one.forget(id));
-                        draft.plan.leave(Some(strategy), Target::Part(id), reason);
+                        chain.forget(id);
+                        let target = Target::Part(id);
+                        draft.plan.leave(Some(edit.strategy), target, reason);
                     }
                 }
             }

@@ -3,6 +3,7 @@
 //! No I/O, clock, environment or randomness: the same body and policy give the same bytes on every
 //! machine. See `ARCHITECTURE.md` for the way the data goes.
 
+mod allowance;
 pub mod arrival;
 pub mod check;
 pub mod compose;

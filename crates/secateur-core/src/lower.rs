@@ -188,6 +188,10 @@ fn bits(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Vec<Bit>
 }
 
 fn new_text(note: &str) -> Bit {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if note.bytes().all(is_plain) {
+        return Bit::Text(note.to_owned().into());
+    }
     let mut escaped = String::with_capacity(note.len() + 8);
     escape_into(note, &mut escaped);
     Bit::Text(escaped.into())

@@ -1,28 +1,36 @@
-//! Whether a round can pay at all, told without planning one.
+//! The round that pays best, found among what may still be cut, without making a plan.
 //!
-//! Most requests take no round. What a strategy could clear is therefore kept from request to request,
-//! and a round is planned only where clearing all of that would pay.
+//! What a strategy could cut is kept from request to request. A part's cut is worked out once, when it first
+//! comes of age; a look at a request asks of each open part only whether it is due.
 //!
-//! **Invariant:** the answer "no" is always right: what is counted here is at least what a plan frees, and
-//! more freed text never makes a round pay less. So the outlook changes no decision.
+//! **Invariant:** a look finds the round that a plan made anew would lead to: the same start, the same
+//! cuts. It walks from the tail to the head and stops where nothing before can pay better: what is
+//! freed from there on is at most what is open, and what is rewritten only grows.
 
-use crate::compose::{self, Draft};
+use crate::compose;
+use crate::edit::Edit;
+use crate::guard;
 use crate::scene::{PartState, Scene};
 use crate::strategy::Strategy;
 use crate::view::PartId;
 
-/// A strategy's memory of what has arrived. For strategies that clear whole results and do nothing else.
+/// A strategy's memory of what has arrived, for strategies that cut each part for itself.
 ///
-/// Holds while nothing is dropped: every part that has arrived is still there, cleared or not.
+/// **Invariant:** while nothing is dropped, the edits of [`Strategy::plan`] at a request are the cuts of those
+/// parts that are still uncut and due.
 pub trait Prospects {
-    /// Looks at a part that has just arrived. Returns whether it may be cleared at a later request.
+    /// Looks at a part that has just arrived. Returns whether it may be cut at a later request.
     fn arrive(&mut self, scene: &Scene<'_, '_>, part: PartId) -> bool;
 
     /// A note of the present request points to the part.
-    fn use_again(&mut self, scene: &Scene<'_, '_>, part: PartId);
+    fn use_again(&mut self, _scene: &Scene<'_, '_>, _part: PartId) {}
 
-    /// Whether the strategy may clear the part at the present request: true for all that it clears.
-    fn may_clear(&self, scene: &Scene<'_, '_>, part: PartId) -> bool;
+    /// Whether the time has come to cut the part. Not asked at the request with which it arrives, and what
+    /// takes a part's text must not be due then.
+    fn is_due(&self, scene: &Scene<'_, '_>, part: PartId) -> bool;
+
+    /// The cut of a part that is due, which is the same at every request; `None` if it is never cut.
+    fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit>;
 }
 
 /// What a round has to bring.
@@ -44,14 +52,33 @@ impl Terms {
         let net = self.gain * freed - cost;
         (net > 0.0 && cost <= self.capital && freed >= self.least).then_some(net)
     }
+
+    /// Whether more freed and less rewritten text never makes a round worse.
+    fn are_monotone(self) -> bool {
+        self.gain >= 0.0 && self.price >= 0.0
+    }
 }
 
-/// A part that may be cleared one day.
+/// A part that may be cut one day.
+#[derive(Debug)]
 struct Open {
     part: PartId,
+    /// Whose it is.
+    strategy: u32,
+    /// Characters as sent, which is the most that cutting it frees.
     chars: f64,
-    /// Characters of all open parts before it.
+    /// The same of all open parts before it.
     before: f64,
+    cut: Cut,
+}
+
+#[derive(Debug)]
+enum Cut {
+    /// It was not due yet.
+    Unknown,
+    /// The guards or the strategy keep the part as it is.
+    Never,
+    Known(Box<Edit>),
 }
 
 /// See the module.
@@ -61,8 +88,14 @@ pub(crate) struct Outlook<'o> {
     open: Vec<Open>,
     /// How many citations of the draft were told to the prospects.
     cited: usize,
-    /// Scratch: whether a part is cleared at the request that is looked at.
+    /// For each part: whether the present look takes its text.
     goes: Vec<bool>,
+    /// What the present look would cut, from the tail to the head: indices of open parts.
+    found: Vec<usize>,
+    /// How many open parts and notes were visited, since it was last asked.
+    visits: usize,
+    /// How many open parts turned out to be never cut since they were last forgotten.
+    dead: usize,
 }
 
 impl<'o> Outlook<'o> {
@@ -78,18 +111,35 @@ impl<'o> Outlook<'o> {
             open: Vec::new(),
             cited: 0,
             goes: vec![false; parts],
+            found: Vec::new(),
+            visits: 0,
+            dead: 0,
         })
     }
 
-    /// Takes in what has arrived at a request, after what was decided on its arrival.
-    pub(crate) fn arrive(&mut self, scene: &Scene<'_, '_>, parts: std::ops::Range<usize>) {
-        for part in parts.map(part_id) {
-            let mut may_be_cleared = false;
-            for prospects in &mut self.prospects {
-                may_be_cleared |= prospects.arrive(scene, part);
+    /// Takes in what has arrived at a request, after what was decided on its arrival. `sent_up_to[n]`:
+    /// characters of the first n parts as they are sent.
+    pub(crate) fn arrive(
+        &mut self,
+        scene: &Scene<'_, '_>,
+        parts: std::ops::Range<usize>,
+        sent_up_to: &[f64],
+    ) {
+        for at in parts {
+            let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
+            let mut owner = None;
+            for (number, prospects) in self.prospects.iter_mut().enumerate() {
+                let is_open = prospects.arrive(scene, part);
+                owner = owner.or(is_open.then_some(number));
             }
-            if may_be_cleared && is_open(scene.state(part)) {
-                self.push(part, scene.chars(part) as f64);
+            if let Some(owner) = owner.filter(|_| is_open(scene.state(part))) {
+                self.open.push(Open {
+                    part,
+                    strategy: u32::try_from(owner).unwrap_or(u32::MAX),
+                    chars: sent_up_to[at + 1] - sent_up_to[at],
+                    before: self.open.last().map_or(0.0, Open::up_to),
+                    cut: Cut::Unknown,
+                });
             }
         }
         for &part in scene.draft.cited().iter().skip(self.cited) {
@@ -100,81 +150,126 @@ impl<'o> Outlook<'o> {
         self.cited = scene.draft.cited().len();
     }
 
-    fn push(&mut self, part: PartId, chars: f64) {
-        let before = self
-            .open
-            .last()
-            .map_or(0.0, |last| last.before + last.chars);
-        self.open.push(Open {
-            part,
-            chars,
-            before,
-        });
-    }
-
-    /// Forgets what a round has cleared.
-    pub(crate) fn take(&mut self, draft: &Draft) {
-        for one in std::mem::take(&mut self.open) {
-            if is_open(draft.state(one.part)) {
-                self.push(one.part, one.chars);
-            }
-        }
-    }
-
-    /// Whether a round over the first parts may pay. `sent_up_to[n]`: characters of the first n parts as
-    /// they are sent.
-    pub(crate) fn may_pay(
+    /// Where the round over the first parts begins that pays best, if any pays. `sent_up_to[n]`: characters
+    /// of the first n parts as they are sent.
+    pub(crate) fn best_start(
         &mut self,
         scene: &Scene<'_, '_>,
         sent_up_to: &[f64],
         terms: Terms,
-    ) -> bool {
-        let is_bound = scene.draft.only_rewrites() && terms.gain >= 0.0 && terms.price >= 0.0;
-        let (Some(&all), true) = (sent_up_to.last(), is_bound) else {
-            return true;
-        };
-        let mut freed = 0.0;
-        let mut is_possible = false;
-        let mut looked_at = self.open.len();
-        for (at, one) in self.open.iter().enumerate().rev() {
-            let Some(&sent_behind) = sent_up_to.get(one.part.index() + 1) else {
+    ) -> Option<PartId> {
+        self.found.clear();
+        if self.dead * 2 > self.open.len() {
+            self.keep_alive(0);
+        }
+        let (all, cached) = (*sent_up_to.last()?, sent_up_to.len() - 1);
+        let (mut freed, mut shorter) = (0.0, 0.0);
+        let (mut best, mut best_net) = (None, 0.0);
+        let arrived = self.open.partition_point(|one| one.part.index() < cached);
+        for at in (0..arrived).rev() {
+            self.visits += 1;
+            let one = &self.open[at];
+            let place = one.part.index();
+            let most = terms.net(freed + one.up_to(), all - sent_up_to[place + 1] - shorter);
+            if terms.are_monotone() && !most.is_some_and(|most| most > best_net) {
+                break;
+            }
+            let Some(gain) = self.gain(scene, at) else {
                 continue;
             };
-            looked_at = at;
-            // From here to the head no more than this is freed and no less than that rewritten.
-            let most_freed = freed + one.chars + one.before;
-            let least_behind = all - sent_behind - freed;
-            if terms.net(most_freed, least_behind).is_none() {
-                break;
-            }
-            let note_goes = |note: &PartId| self.goes[note.index()] || !is_open(scene.state(*note));
-            let goes = scene.draft.cited_by(one.part).iter().all(note_goes)
-                && self
-                    .prospects
-                    .iter()
-                    .any(|one_of| one_of.may_clear(scene, one.part));
-            if !goes {
+            self.found.push(at);
+            shorter += gain;
+            if gain <= 0.0 {
                 continue;
             }
-            self.goes[one.part.index()] = true;
-            freed += one.chars;
-            let behind = all - sent_up_to[one.part.index()] - freed;
-            if terms.net(freed, behind).is_some() {
-                is_possible = true;
-                break;
+            freed += gain;
+            let behind = all - sent_up_to[place] - shorter;
+            if let Some(net) = terms.net(freed, behind).filter(|&net| net > best_net) {
+                best_net = net;
+                best = Some(self.open[at].part);
             }
         }
-        for one in &self.open[looked_at..] {
-            self.goes[one.part.index()] = false;
+        for &at in &self.found {
+            self.goes[self.open[at].part.index()] = false;
         }
-        is_possible
+        best
+    }
+
+    /// What cutting an open part frees at the present request; `None` if it is not to be cut.
+    fn gain(&mut self, scene: &Scene<'_, '_>, at: usize) -> Option<f64> {
+        let one = &mut self.open[at];
+        let prospects = self.prospects.get(one.strategy as usize)?;
+        if matches!(one.cut, Cut::Never) || !prospects.is_due(scene, one.part) {
+            return None;
+        }
+        if matches!(one.cut, Cut::Unknown) {
+            let is_allowed = |edit: &Edit| {
+                guard::veto_part(scene, edit, one.part, guard::Reach::default()).is_ok()
+            };
+            let cut = prospects.cut(scene, one.part).filter(is_allowed);
+            self.dead += usize::from(cut.is_none());
+            one.cut = cut.map_or(Cut::Never, |edit| Cut::Known(Box::new(edit)));
+        }
+        let Cut::Known(edit) = &one.cut else {
+            return None;
+        };
+        if !edit.leaves_shown_text() {
+            // A note stands behind what it points to, so it was decided before.
+            for &note in scene.draft.cited_by(one.part) {
+                self.visits += 1;
+                if !self.goes[note.index()] && is_open(scene.state(note)) {
+                    return None;
+                }
+            }
+            self.goes[one.part.index()] = true;
+        }
+        Some(one.chars - edit.chars_after as f64)
+    }
+
+    /// The cuts of the round that was found last, from `from` on, strategy by strategy. They are open no
+    /// more.
+    pub(crate) fn take(&mut self, from: PartId) -> Vec<Edit> {
+        self.found.retain(|&at| self.open[at].part >= from);
+        let mut cuts = Vec::with_capacity(self.found.len());
+        let first = self.found.last().copied().unwrap_or(self.open.len());
+        for &at in self.found.iter().rev() {
+            let one = &mut self.open[at];
+            if let Cut::Known(edit) = std::mem::replace(&mut one.cut, Cut::Never) {
+                cuts.push((one.strategy, *edit));
+            }
+        }
+        self.visits += self.open.len() - first;
+        self.keep_alive(first);
+        // The sort is stable: each strategy's cuts stay in the order of the parts.
+        cuts.sort_by_key(|&(strategy, _)| strategy);
+        cuts.into_iter().map(|(_, edit)| edit).collect()
+    }
+
+    /// Forgets the open parts from this index on that are never cut again.
+    fn keep_alive(&mut self, first: usize) {
+        let tail = self.open.split_off(first);
+        self.dead = 0;
+        for one in tail {
+            if !matches!(one.cut, Cut::Never) {
+                let before = self.open.last().map_or(0.0, Open::up_to);
+                self.open.push(Open { before, ..one });
+            }
+        }
+    }
+
+    /// Open parts and notes that were visited since this was last asked.
+    pub(crate) fn take_visits(&mut self) -> usize {
+        std::mem::take(&mut self.visits)
+    }
+}
+
+impl Open {
+    /// Characters of the open parts up to this one.
+    fn up_to(&self) -> f64 {
+        self.before + self.chars
     }
 }
 
 fn is_open(state: PartState) -> bool {
     !matches!(state, PartState::Cleared | PartState::Gone)
-}
-
-fn part_id(at: usize) -> PartId {
-    PartId(u32::try_from(at).unwrap_or(u32::MAX))
 }

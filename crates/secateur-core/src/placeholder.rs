@@ -38,6 +38,16 @@ const MAX_LINE_CHARS: usize = 120;
 /// How much of an output's beginning is looked at for its first line, in bytes.
 pub const MAX_START_BYTES: usize = 1024;
 
+/// How much of it mostly holds the first line.
+pub const USUAL_START_BYTES: usize = 192;
+
+/// Whether a description of an output that begins like this needs no more of it.
+#[must_use]
+pub fn has_first_line(start: &str) -> bool {
+    let line = start.trim_start();
+    line.contains('\n') || line.trim_end().chars().nth(MAX_LINE_CHARS - 1).is_some()
+}
+
 /// The longest a description can be, in characters. Longer texts are no descriptions.
 const MAX_DESCRIBED_CHARS: usize = 400;
 
@@ -74,7 +84,8 @@ pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
     if let Some(line) = line {
         let mut told = words.clone();
         told.push_str(" It began: ");
-        told.extend(line.chars().take(MAX_LINE_CHARS));
+        let end = line.char_indices().nth(MAX_LINE_CHARS);
+        told.push_str(&line[..end.map_or(line.len(), |(at, _)| at)]);
         told.push(']');
         if fits(&told) {
             return Some(told.into());
@@ -125,6 +136,33 @@ mod tests {
             ..output(&text)
         });
         assert!(unnamed.unwrap().contains("the tool ran"));
+    }
+
+    #[test]
+    fn a_beginning_that_has_the_first_line_is_enough() {
+        let blank = [String::new(), " \n\t\n ".to_owned(), "\n".repeat(70)];
+        let lines = [
+            "short".to_owned(),
+            "é".repeat(119),
+            "é".repeat(120),
+            "x".repeat(119) + " ",
+            "x ".repeat(90),
+        ];
+        for (blank, line) in blank.iter().flat_map(|b| lines.iter().map(move |l| (b, l))) {
+            for end in ["", "\n", " \nmore\n", " more"] {
+                let text = format!("{blank}{line}{end}{}", "\n.".repeat(300));
+                for bytes in 0..text.len().min(300) {
+                    let start = &text[..text.floor_char_boundary(bytes)];
+                    let short = Cleared {
+                        start,
+                        ..output(&text)
+                    };
+                    if has_first_line(start) {
+                        assert_eq!(describe(short), describe(output(&text)), "{start:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

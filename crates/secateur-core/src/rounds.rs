@@ -8,10 +8,14 @@
 //! conversation that only grew begins with the bytes of the output before, except at a new round; on
 //! every replica and after every restart, because nothing is stored.
 //!
+//! **Invariant:** the fold is linear in the body: each part is taken in once, and looks for rounds are paid for
+//! by what arrives (see `allowance`).
+//!
 //! **Invariant:** a round is taken only if what was saved so far covers its rewrite. So no conversation
 //! costs more than without pruning, wherever it ends.
 
-use crate::arrival::Arrivals;
+use crate::allowance::Allowance;
+use crate::arrival::Chain;
 use crate::compose::{self, Draft, Stage};
 use crate::edit::{Action, Edit, Plan};
 use crate::guard;
@@ -31,8 +35,7 @@ options! {
         min_gain_percent: f64 = 0.0,
         /// No round while the conversation as sent is shorter than this, in characters.
         trigger_chars: usize = 0,
-        /// A round is tried again once this share of the conversation is new, in percent. Keeps the
-        /// time linear in the length of the conversation.
+        /// A round is tried again once this share of the conversation is new, in percent.
         retry_percent: f64 = 1.0,
     }
 }
@@ -66,6 +69,9 @@ pub struct Account {
     /// The first part that the present round cuts; the parts before it go out as they did before.
     #[serde(skip)]
     pub round_from: Option<PartId>,
+    /// The work that looking for rounds took, in visits of parts. Linear in the conversation.
+    #[serde(skip)]
+    pub visits: u64,
 }
 
 /// Folds over the requests of the stage's conversation.
@@ -80,10 +86,7 @@ pub(crate) fn fold(
         stage,
         options,
         strategies,
-        arrivals: strategies
-            .iter()
-            .filter_map(|strategy| strategy.arrivals())
-            .collect(),
+        chain: Chain::of(strategies),
         outlook: Outlook::of(strategies, stage.view.parts().len()),
         weights: stage
             .view
@@ -96,6 +99,7 @@ pub(crate) fn fold(
         sent: 0.0,
         sent_up_to: vec![0.0],
         arrived_since_try: 0.0,
+        allowance: Allowance::default(),
     };
     let (mut cached, mut eligible) = (0, false);
     for (request, &visible) in stage.timeline.requests().iter().enumerate() {
@@ -128,7 +132,7 @@ struct Fold<'f, 's, 'a> {
     stage: &'f Stage<'s, 'a>,
     options: &'f Rounds,
     strategies: &'f [&'f dyn Strategy],
-    arrivals: Vec<Box<dyn Arrivals + 'f>>,
+    chain: Chain<'f>,
     outlook: Option<Outlook<'f>>,
     weights: Vec<f64>,
     draft: &'f mut Draft,
@@ -139,6 +143,7 @@ struct Fold<'f, 's, 'a> {
     /// At n: characters of the first n parts as they are sent, up to the visible ones.
     sent_up_to: Vec<f64>,
     arrived_since_try: f64,
+    allowance: Allowance,
 }
 
 /// New cuts, and the first part that they touch.
@@ -152,7 +157,9 @@ impl Fold<'_, '_, '_> {
         let cached_parts = self.stage.parts_before(cached);
         let parts = self.stage.parts_before(visible);
         let full_cached = self.full;
-        self.full += self.weights[cached_parts..parts].iter().sum::<f64>();
+        let full_arrived = self.weights[cached_parts..parts].iter().sum::<f64>();
+        self.full += full_arrived;
+        self.allowance.bring_in(parts - cached_parts, full_arrived);
         let mut shared = self.sent;
         self.account.is_round = false;
         self.account.round_from = None;
@@ -162,7 +169,7 @@ impl Fold<'_, '_, '_> {
                 request,
                 cached,
                 visible,
-                &mut self.arrivals,
+                &mut self.chain,
                 self.draft,
             );
             compose::decide_on_arrival(
@@ -174,16 +181,17 @@ impl Fold<'_, '_, '_> {
                 self.draft,
             );
         }
-        let scene = self.stage.scene(request, visible, self.draft);
-        if let Some(outlook) = &mut self.outlook {
-            outlook.arrive(&scene, cached_parts..parts);
-        }
         self.add_up(cached_parts..parts);
+        if let Some(outlook) = &mut self.outlook {
+            let scene = self.stage.scene(request, visible, self.draft);
+            outlook.arrive(&scene, cached_parts..parts, &self.sent_up_to);
+        }
         let arrived = self.sent_up_to[parts] - self.sent_up_to[cached_parts];
         self.sent += arrived;
         self.arrived_since_try += arrived;
         let is_due = self.arrived_since_try * 100.0 >= self.options.retry_percent * self.sent;
-        if eligible && is_due && self.sent >= self.options.trigger_chars as f64 {
+        let is_long = self.sent >= self.options.trigger_chars as f64;
+        if eligible && is_due && is_long && self.allowance.covers_a_look() {
             self.arrived_since_try = 0.0;
             if let Some(round) = self.round(request, cached, visible) {
                 let from = round.from.index();
@@ -198,6 +206,7 @@ impl Fold<'_, '_, '_> {
         }
         let prices = self.stage.model.cache;
         let cost = |shared: f64, all: f64| prices.read * shared + prices.write * (all - shared);
+        self.account.visits = self.allowance.spent();
         self.account.requests += 1;
         self.account.request_without = cost(full_cached, self.full);
         self.account.request_with = cost(shared, self.sent);
@@ -226,14 +235,44 @@ impl Fold<'_, '_, '_> {
 
     /// The round that pays best among the cached parts, if any does.
     fn round(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+        if self.outlook.is_some() && self.draft.only_rewrites() {
+            self.look(request, cached, visible)
+        } else {
+            self.plan_anew(request, cached, visible)
+        }
+    }
+
+    /// The round among what strategies keep in view.
+    fn look(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
         let terms = self.terms();
         let cached_parts = self.stage.parts_before(cached);
-        let scene = self.stage.scene(request, visible, self.draft);
-        if let Some(outlook) = &mut self.outlook
-            && !outlook.may_pay(&scene, &self.sent_up_to[..=cached_parts], terms)
-        {
+        if guard::open_exchange_waits(self.stage, visible, cached_parts, self.draft) {
             return None;
         }
+        let outlook = self.outlook.as_mut()?;
+        let scene = self.stage.scene(request, visible, self.draft);
+        let from = outlook.best_start(&scene, &self.sent_up_to[..=cached_parts], terms);
+        self.allowance.spend(outlook.take_visits());
+        let from = from?;
+        // What stands behind is added up anew, and looked through for thinking.
+        let behind = self.stage.parts_before(visible) - from.index();
+        self.allowance.spend(behind);
+        if guard::open_exchange_needs_thinking(self.stage, visible, from, self.draft) {
+            return None;
+        }
+        let plan = Plan {
+            edits: outlook.take(from),
+            ..Plan::default()
+        };
+        self.allowance.spend(outlook.take_visits());
+        Some(Round { plan, from })
+    }
+
+    /// The round out of a plan for everything that is visible.
+    fn plan_anew(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+        let terms = self.terms();
+        let cached_parts = self.stage.parts_before(cached);
+        self.allowance.spend_on_plan();
         let plan = compose::propose(self.stage, request, visible, self.strategies, self.draft);
         if plan.edits.is_empty() {
             // What would be cut once it is summarized can be no round before.
@@ -318,24 +357,21 @@ impl Fold<'_, '_, '_> {
     }
 
     fn take(&mut self, round: Round, visible: u32) {
+        let touched: Vec<PartId> = round
+            .plan
+            .edits
+            .iter()
+            .flat_map(|edit| self.stage.parts_of(edit.target()))
+            .collect();
         compose::merge(self.stage, visible, round.plan, self.draft);
         guard::remove_bound_thinking(self.stage, visible, round.from, self.draft);
-        if let Some(outlook) = &mut self.outlook {
-            outlook.take(self.draft);
-        }
-        let visible_parts = self.stage.parts_before(visible);
-        for arrivals in &mut self.arrivals {
-            for part in self
-                .stage
-                .view
-                .part_ids()
-                .take(visible_parts)
-                .skip(round.from.index())
-            {
-                if matches!(self.draft.state(part), PartState::Cleared | PartState::Gone) {
-                    arrivals.forget(part);
-                }
+        for part in touched {
+            if matches!(self.draft.state(part), PartState::Cleared | PartState::Gone) {
+                self.chain.forget(part);
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use crate::compose::Draft;
 use crate::edit::{Action, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
-use crate::json::DecodedChars;
+use crate::json::{DecodedChars, DecodedLines, LineBuffer};
 use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
 use crate::summary::{Found, Summaries, SummaryKey};
@@ -162,26 +162,15 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.text(part)
     }
 
-    /// The decoded text of a part as it came in, and where its lines end (behind their newlines). `buffer`
-    /// may hold it.
-    pub(crate) fn text_lines<'t>(
-        &self,
-        part: PartId,
-        buffer: &'t mut Vec<u8>,
-        line_ends: &mut Vec<u32>,
-    ) -> &'t str
+    /// The decoded text of a part as it came in, line by line.
+    pub(crate) fn lines<'t>(&self, part: PartId, buffer: &'t mut LineBuffer) -> DecodedLines<'t>
     where
         'a: 't,
     {
-        let end = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        if let [only] = self.view.slots(part) {
-            return only
-                .text
-                .decode_lines(self.view.body(), buffer, |at| line_ends.push(end(at)));
+        match self.view.slots(part) {
+            [only] => buffer.decode(only.text, self.view.body()),
+            _ => buffer.hold(self.view.text(part).into_owned()),
         }
-        *buffer = self.view.text(part).into_owned().into_bytes();
-        line_ends.extend(memchr::memchr_iter(b'\n', buffer).map(|at| end(at + 1)));
-        simdutf8::basic::from_utf8(buffer).unwrap_or_default()
     }
 
     /// The decoded characters of a part whose text is one literal, without making the text.
@@ -496,18 +485,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        self.rewrite_of(part, &self.text(part), pieces, strategy, why)
-    }
-
-    /// The same where the text is at hand.
-    pub(crate) fn rewrite_of(
-        &self,
-        part: PartId,
-        text: &str,
-        pieces: Vec<Piece>,
-        strategy: StrategyId,
-        why: Why,
-    ) -> Edit {
+        let text = self.text(part);
         let chars_after = pieces
             .iter()
             .map(|piece| match piece {

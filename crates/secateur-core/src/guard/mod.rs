@@ -13,7 +13,8 @@ mod stays;
 pub(crate) use part::{Reach, veto_part};
 pub(crate) use pointed_to::keep_what_is_pointed_to;
 pub(crate) use signed_thinking::{
-    open_exchange_needs_thinking, position, remove_bound_thinking, signed_thinking,
+    open_exchange_needs_thinking, open_exchange_waits, position, remove_bound_thinking,
+    signed_thinking,
 };
 pub(crate) use stays::why_turn_stays;
 

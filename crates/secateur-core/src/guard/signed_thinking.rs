@@ -71,9 +71,12 @@ fn invalid_thinking(
     let mut invalid = Invalid::default();
     for id in view.part_ids().skip(from.index()) {
         let part = view.part(id);
-        let Some(turn) = part.turn.filter(|turn| turn.0 < visible) else {
+        let Some(turn) = part.turn else {
             continue;
         };
+        if turn.0 >= visible {
+            break;
+        }
         if part.kind != PartKind::Thinking || draft.state(id) == PartState::Gone {
             continue;
         }
@@ -103,6 +106,25 @@ fn invalid_thinking(
 
 fn is_bound(stage: &Stage<'_, '_>) -> bool {
     stage.model.thinking_is_bound && stage.view.dialect() == DialectId::AnthropicMessages
+}
+
+/// Whether every round that begins before this many parts has to wait for the exchange that is open. Looks at
+/// that exchange alone.
+pub(crate) fn open_exchange_waits(
+    stage: &Stage<'_, '_>,
+    visible: u32,
+    parts: usize,
+    draft: &Draft,
+) -> bool {
+    let open = stage.timeline.ends(visible).open_exchange;
+    let waits_for = |part: PartId| {
+        part.index() >= parts
+            && stage.view.part(part).kind == PartKind::Thinking
+            && draft.state(part) != PartState::Gone
+    };
+    is_bound(stage)
+        && !stage.model.may_drop_block
+        && open.is_some_and(|turn| stage.view.parts_of(turn).any(waits_for))
 }
 
 /// Whether a round that begins at `from` has to wait.

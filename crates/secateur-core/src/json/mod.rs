@@ -12,6 +12,7 @@ mod error;
 mod escape;
 #[cfg(target_arch = "x86_64")]
 mod literal;
+mod line_buffer;
 mod path;
 pub(crate) mod strings;
 mod text;
@@ -23,6 +24,7 @@ pub(crate) use compact::compact_chars;
 pub use cursor::{Cursor, Kind, Limits};
 pub use error::{JsonError, JsonProblem};
 pub use escape::escape_into;
+pub(crate) use line_buffer::{DecodedLines, LineBuffer};
 pub use path::path_at;
 pub use text::{DecodedChars, JsonStr, OffsetMap};
 

@@ -104,23 +104,6 @@ impl JsonStr {
         Cow::Owned(String::from_utf8(out).unwrap_or_default())
     }
 
-    /// The decoded text, put into `buffer` where anything is escaped. Tells where each line ends.
-    pub(crate) fn decode_lines<'t>(
-        self,
-        body: &'t str,
-        buffer: &'t mut Vec<u8>,
-        mut line_ends: impl FnMut(usize),
-    ) -> &'t str {
-        let raw = self.raw(body);
-        if !self.is_escaped() {
-            // A newline would be escaped.
-            return raw;
-        }
-        unescape(raw, buffer, &mut line_ends);
-        // What is decoded from UTF-8 is UTF-8.
-        simdutf8::basic::from_utf8(buffer).unwrap_or_default()
-    }
-
     /// The decoded characters, one by one. Allocates nothing.
     #[must_use]
     pub fn decoded_chars(self, body: &str) -> DecodedChars<'_> {

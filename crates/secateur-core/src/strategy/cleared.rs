@@ -36,7 +36,10 @@ impl Words<'_> {
     ) -> Edit {
         let described = || {
             let tool = scene.tool_name(result);
-            let start = scene.text_start(result, placeholder::MAX_START_BYTES);
+            let mut start = scene.text_start(result, placeholder::USUAL_START_BYTES);
+            if !placeholder::has_first_line(&start) {
+                start = scene.text_start(result, placeholder::MAX_START_BYTES);
+            }
             placeholder::describe(Cleared {
                 tool: tool.as_deref(),
                 is_error: scene.marks_errors().then(|| scene.is_error(result)),

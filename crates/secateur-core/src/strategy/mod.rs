@@ -10,6 +10,7 @@ mod context_size;
 mod digest;
 mod failed_inputs;
 mod head_and_tail;
+mod leading;
 mod line_hash;
 mod long_arrivals;
 mod long_messages;
@@ -87,7 +88,7 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
         self.plan(scene)
     }
 
-    /// What it could clear in a round, if it clears whole results and does nothing else.
+    /// What it could cut in a round, if it cuts each part for itself.
     fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
         None
     }

@@ -15,6 +15,7 @@
 //!
 //! Works on arrival, so no cached byte is rewritten. Idempotent.
 
+use super::leading::{is_space, leading_spaces};
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line};
@@ -64,10 +65,7 @@ impl Arrivals for Run<'_> {
         }
         match scene.tool_class(part) {
             Some(ToolClass::Read | ToolClass::Edit) if self.0.unpad => {
-                let (sparse, bare) = (self.0.sparse_numbers, self.0.bare_lines);
-                if let Some(padding) = padding(text, sparse, bare) {
-                    text.cut_starts(&padding, PaddedListings::ID, Why::ListingPadding);
-                }
+                unpad(text, self.0.sparse_numbers, self.0.bare_lines);
             }
             Some(ToolClass::Search) if self.0.group_hits => {
                 if let Some(lines) = grouped(text) {
@@ -79,6 +77,11 @@ impl Arrivals for Run<'_> {
     }
 }
 
+/// A text with fewer numbered lines is no listing.
+const MIN_NUMBERED: usize = 3;
+
+const ARROW: &[u8] = "→".as_bytes();
+
 /// A line of a listing: where its number starts, where it ends, and the number. Behind it stands an arrow,
 /// or a tab as in `cat -n`.
 struct Numbered {
@@ -88,19 +91,22 @@ struct Numbered {
     has_arrow: bool,
 }
 
-fn numbered(bytes: &[u8]) -> Option<Numbered> {
-    let start = bytes.iter().position(|&byte| byte != b' ')?;
+#[inline]
+fn numbered(line: &[u8]) -> Option<Numbered> {
+    let start = leading_spaces(line);
     let (mut end, mut number) = (start, 0);
-    while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
+    while let Some(digit @ b'0'..=b'9') = line.get(end) {
         number = number * 10 + u64::from(digit - b'0');
         end += 1;
         if end - start > 9 {
             return None;
         }
     }
-    let has_arrow = bytes[end..].starts_with("→".as_bytes());
-    let is_numbered = end > start && (has_arrow || bytes.get(end) == Some(&b'\t'));
-    is_numbered.then_some(Numbered {
+    if end == start {
+        return None;
+    }
+    let has_arrow = line[end..].starts_with(ARROW);
+    (has_arrow || line.get(end) == Some(&b'\t')).then_some(Numbered {
         start,
         end,
         number,
@@ -109,48 +115,65 @@ fn numbered(bytes: &[u8]) -> Option<Numbered> {
 }
 
 /// Whether a line can stand without its arrow: it must look neither numbered nor like a note.
-fn can_be_bare(code: &str) -> bool {
-    !code
-        .trim_start()
-        .starts_with(|character: char| character.is_ascii_digit() || "→[".contains(character))
+#[inline]
+fn can_be_bare(code: &[u8]) -> bool {
+    let spaces = leading_spaces(code);
+    let others = code[spaces..].iter();
+    let indent = spaces + others.take_while(|byte| is_space(**byte)).count();
+    match code.get(indent) {
+        Some(b'0'..=b'9' | b'[') => false,
+        Some(0x80..) => {
+            let code = std::str::from_utf8(code).unwrap_or_default().trim_start();
+            !code.starts_with(|first: char| first.is_ascii_digit() || "→[".contains(first))
+        }
+        _ => true,
+    }
 }
 
-/// How many bytes at the start of each line can go.
-fn padding(text: &ArrivalText<'_>, sparse: bool, bare: bool) -> Option<Vec<u32>> {
-    let mut padding = Vec::with_capacity(text.lines().len());
-    let (mut count, mut before) = (0, None);
-    for at in 0..text.lines().len() {
-        let line = numbered(text.line_bytes(at));
-        let number = line.as_ref().map(|line| line.number);
-        count += usize::from(number.is_some());
-        let skip = line.map_or(0, |line| {
-            let follows = before.is_some_and(|before: u64| before + 1 == line.number);
-            // Without its number a line must still show where its text starts: a tab would not.
-            if sparse && line.has_arrow && follows && !line.number.is_multiple_of(10) {
-                let code = line.end + '→'.len_utf8();
-                let is_bare = bare && text.line(at).get(code..).is_some_and(can_be_bare);
-                if is_bare { code } else { line.end }
-            } else {
-                line.start
-            }
-        });
-        padding.push(u32::try_from(skip).unwrap_or(0));
-        before = number;
+/// Takes off what can go at the start of each line. Returns whether the text is a listing.
+fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
+    let bytes = text.bytes();
+    let mut all = text.lines().iter();
+    let numbers = all
+        .by_ref()
+        .filter_map(|line| numbered(bytes.get(line.keep())?));
+    if numbers.take(MIN_NUMBERED).count() < MIN_NUMBERED {
+        return false;
     }
-    (count >= 3).then_some(padding)
+    let mut before = None;
+    let cut = |bytes: &[u8]| {
+        let Some(line) = numbered(bytes) else {
+            before = None;
+            return (0, 0);
+        };
+        let follows = before.is_some_and(|before: u64| before + 1 == line.number);
+        before = Some(line.number);
+        // Without its number a line must still show where its text starts: a tab would not.
+        let is_tenth = bytes[line.end - 1] == b'0';
+        if !(sparse && line.has_arrow && follows && !is_tenth) {
+            return (line.start, line.start);
+        }
+        let code = line.end + ARROW.len();
+        if bare && can_be_bare(&bytes[code..]) {
+            (code, line.end + 1)
+        } else {
+            (line.end, line.end)
+        }
+    };
+    text.cut_starts(cut, PaddedListings::ID, Why::ListingPadding);
+    true
 }
 
 /// The path of a search hit (`path:12:text`, or `path-12-text` for context): its length, and where
 /// what follows it starts.
-fn hit(line: &str) -> Option<(usize, usize)> {
-    let bytes = line.as_bytes();
+fn hit(bytes: &[u8]) -> Option<(usize, usize)> {
     for at in memchr::memchr2_iter(b':', b'-', bytes) {
         let digits = bytes[at + 1..]
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
             .count();
         if digits > 0 && bytes.get(at + 1 + digits) == Some(&bytes[at]) {
-            let path = &line[..at];
+            let path = std::str::from_utf8(&bytes[..at]).unwrap_or_default();
             let is_path = path.contains(['/', '.']) && !path.contains(char::is_whitespace);
             return is_path.then_some((at, at + 1));
         }
@@ -159,7 +182,7 @@ fn hit(line: &str) -> Option<(usize, usize)> {
 }
 
 fn grouped(text: &mut ArrivalText<'_>) -> Option<Vec<Line>> {
-    let hits: Vec<Option<(&str, usize)>> = (0..text.lines().len())
+    let hits: Vec<Option<(&[u8], usize)>> = (0..text.lines().len())
         .map(|at| {
             let line = text.line(at);
             hit(line).map(|(length, rest)| (&line[..length], rest))
@@ -195,10 +218,10 @@ fn grouped(text: &mut ArrivalText<'_>) -> Option<Vec<Line>> {
 mod tests {
     use super::*;
     use crate::edit::Piece;
+    use crate::json::LineBuffer;
 
-    fn arriving(text: &str) -> ArrivalText<'_> {
-        let ends = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
-        ArrivalText::new(text, &ends.collect::<Vec<_>>(), text.chars().count())
+    fn arriving<'t>(text: &str, buffer: &'t mut LineBuffer) -> ArrivalText<'t> {
+        ArrivalText::new(buffer.hold(text.to_owned()), text.chars().count())
     }
 
     fn render(text: &str, arriving: ArrivalText<'_>) -> Option<String> {
@@ -219,14 +242,15 @@ mod tests {
     }
 
     fn unpadded(text: &str, sparse: bool, bare: bool) -> Option<String> {
-        let mut arriving = arriving(text);
-        let padding = padding(&arriving, sparse, bare)?;
-        arriving.cut_starts(&padding, PaddedListings::ID, Why::ListingPadding);
+        let mut buffer = LineBuffer::default();
+        let mut arriving = arriving(text, &mut buffer);
+        unpad(&mut arriving, sparse, bare).then_some(())?;
         render(text, arriving)
     }
 
     fn search(text: &str) -> Option<String> {
-        let mut arriving = arriving(text);
+        let mut buffer = LineBuffer::default();
+        let mut arriving = arriving(text, &mut buffer);
         let lines = grouped(&mut arriving)?;
         arriving.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
         render(text, arriving)

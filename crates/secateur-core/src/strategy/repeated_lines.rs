@@ -19,13 +19,15 @@
 mod line_key;
 mod shown;
 
+use super::leading::leading_spaces;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::edit::{Plan, StrategyId, Why};
 use crate::scene::Scene;
+use crate::tool_facts::ToolFacts;
 use crate::view::PartId;
 use line_key::LineKey;
-use shown::{Repeat, Shown};
+use shown::{Length, Repeat, Shown};
 
 options! {
     /// Options of `repeated-lines`.
@@ -95,40 +97,62 @@ impl Arrivals for Run<'_> {
         if text.is_replaced() || scene.tool_class(part).is_none() {
             return;
         }
+        self.shown.expect(scene.view.body().len());
         self.keys.clear();
         let count = text.lines().len();
         self.keys
-            .extend((0..count).map(|at| LineKey::of(text.line_bytes(at))));
-        let size = |at: usize| text.line_bytes(at).len() + 1;
+            .extend((0..count).map(|at| LineKey::of(text.line(at))));
         let facts = scene.tool_facts();
-        let file = facts.file(part);
-        let is_same_file = |source: PartId| file.is_some() && facts.file(source) == file;
-        let options = self.options;
-        let is_long = |lines: usize, chars: usize, source: PartId| {
-            (lines >= options.min_lines && chars >= options.min_chars)
-                || (lines >= options.same_file_min_lines
-                    && chars >= options.same_file_min_chars
-                    && is_same_file(source))
+        let length = LongEnough {
+            options: self.options,
+            facts,
+            file: facts.file(part),
         };
-        let repeats = self.shown.repeats(&self.keys, is_long, size);
-        if !repeats.is_empty() {
-            let note = |repeat: &Repeat| {
-                let lines = repeat.first..repeat.first + repeat.lines;
-                let words = words(text, lines.start, lines.end);
-                (lines, words.into())
-            };
-            let runs: Vec<_> = repeats.iter().map(note).collect();
-            text.replace_runs(runs, RepeatedLines::ID, Why::LinesStandAbove);
-            for repeat in &repeats {
-                text.cite(repeat.source);
-                self.keys[repeat.first..repeat.first + repeat.lines].fill(LineKey::GONE);
-            }
+        let size = |at: usize| text.line(at).len() + 1;
+        let repeats = self.shown.take_in(part, &mut self.keys, &length, size);
+        if repeats.is_empty() {
+            return;
         }
-        self.shown.add(part, &self.keys);
+        let note = |repeat: &Repeat| {
+            let lines = repeat.first..repeat.first + repeat.lines;
+            let words = words(text, lines.start, lines.end);
+            (lines, words.into())
+        };
+        let runs: Vec<_> = repeats.iter().map(note).collect();
+        text.replace_runs(runs, RepeatedLines::ID, Why::LinesStandAbove);
+        text.cite(repeats.iter().map(|repeat| repeat.source));
     }
 
     fn forget(&mut self, part: PartId) {
         self.shown.forget(part);
+    }
+}
+
+/// The limits for runs of a result that is about this file.
+struct LongEnough<'o> {
+    options: &'o RepeatedLines,
+    facts: &'o ToolFacts,
+    file: Option<usize>,
+}
+
+impl Length for LongEnough<'_> {
+    fn is_enough(&self, lines: usize, chars: usize, source: PartId) -> bool {
+        let is_same_file = || self.file.is_some() && self.facts.file(source) == self.file;
+        self.is_long(lines, chars) || (self.is_long_in_file(lines, chars) && is_same_file())
+    }
+
+    fn may_be_enough(&self, lines: usize, chars: usize) -> bool {
+        self.is_long(lines, chars) || (self.file.is_some() && self.is_long_in_file(lines, chars))
+    }
+}
+
+impl LongEnough<'_> {
+    fn is_long(&self, lines: usize, chars: usize) -> bool {
+        lines >= self.options.min_lines && chars >= self.options.min_chars
+    }
+
+    fn is_long_in_file(&self, lines: usize, chars: usize) -> bool {
+        lines >= self.options.same_file_min_lines && chars >= self.options.same_file_min_chars
     }
 }
 
@@ -148,15 +172,17 @@ fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
 /// The number that a line came with, in a listing or a search result.
 fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
     let kept = text.lines().get(at)?.keep().start;
-    let before = text.original().get(..kept)?;
-    let start = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |newline| newline + 1);
-    let whole = text.original().get(start..)?;
-    let leading = |line: &str| {
-        let line = line.trim_start_matches(' ');
-        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-        line[digits..]
-            .starts_with(['→', '\t', ':', '-'])
-            .then(|| line[..digits].parse().ok())?
-    };
-    leading(whole).or_else(|| leading(text.line(at)))
+    let before = text.bytes().get(..kept)?;
+    let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    leading_number(text.bytes().get(start..)?).or_else(|| leading_number(text.line(at)))
+}
+
+/// The number at the start of a line, if a separator stands behind it.
+fn leading_number(line: &[u8]) -> Option<u64> {
+    let line = &line[leading_spaces(line)..];
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = line.split_at(digits);
+    let is_separated =
+        matches!(rest.first(), Some(b'\t' | b':' | b'-')) || rest.starts_with("→".as_bytes());
+    is_separated.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
 }

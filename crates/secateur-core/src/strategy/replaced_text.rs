@@ -17,8 +17,9 @@
 
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Why};
+use crate::edit::{Edit, Plan, SkipReason, StrategyId, Why};
 use crate::json::{Cursor, JsonError, escape_into};
+use crate::outlook::Prospects;
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
 
@@ -89,28 +90,59 @@ impl Strategy for ReplacedText {
 
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let mut plan = Plan::default();
-        let least = self.keep_chars + self.min_chars.max(MIN_CHARS);
         for call in scene.turns().flat_map(|turn| scene.parts(turn)) {
-            if scene.kind(call) != PartKind::Call
-                || scene.tool_class(call) != Some(ToolClass::Edit)
-                || scene.state(call) != PartState::Whole
-                || scene.args_chars(call) < least
-            {
-                continue;
-            }
-            let age = scene.request().saturating_sub(scene.last_use(call).request);
-            if (age as usize) < self.after_requests || !has_worked(scene, call) {
-                continue;
-            }
-            if let Some(with) = self.shortened(&scene.args(call)) {
-                let edit = scene.replace_args(call, with, Self::ID, Why::ReplacedText);
-                plan.edits.push(edit);
+            if self.may_shorten(scene, call) && self.is_due(scene, call) {
+                plan.edits.extend(self.cut(scene, call));
             }
         }
         if plan.edits.is_empty() {
             return Plan::skip(Self::ID, SkipReason::NothingToCut);
         }
         plan
+    }
+
+    fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
+        Some(Box::new(Edits(self)))
+    }
+}
+
+impl ReplacedText {
+    /// Whether this is the call of an edit that may be long enough.
+    fn may_shorten(&self, scene: &Scene<'_, '_>, call: PartId) -> bool {
+        scene.kind(call) == PartKind::Call
+            && scene.tool_class(call) == Some(ToolClass::Edit)
+            && scene.state(call) == PartState::Whole
+            && scene.args_chars(call) >= self.keep_chars + self.min_chars.max(MIN_CHARS)
+    }
+
+    /// Whether the edit was answered and shown often enough.
+    fn is_due(&self, scene: &Scene<'_, '_>, call: PartId) -> bool {
+        let age = scene.request().saturating_sub(scene.last_use(call).request);
+        age as usize >= self.after_requests && scene.result_of(call).is_some()
+    }
+
+    fn cut(&self, scene: &Scene<'_, '_>, call: PartId) -> Option<Edit> {
+        if !has_worked(scene, call) {
+            return None;
+        }
+        let with = self.shortened(&scene.args(call))?;
+        Some(scene.replace_args(call, with, Self::ID, Why::ReplacedText))
+    }
+}
+
+struct Edits<'o>(&'o ReplacedText);
+
+impl Prospects for Edits<'_> {
+    fn arrive(&mut self, scene: &Scene<'_, '_>, part: PartId) -> bool {
+        self.0.may_shorten(scene, part)
+    }
+
+    fn is_due(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
+        self.0.is_due(scene, part)
+    }
+
+    fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
+        self.0.cut(scene, part)
     }
 }
 

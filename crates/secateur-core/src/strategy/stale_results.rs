@@ -23,7 +23,7 @@
 use super::cleared::Words;
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
-use crate::edit::{Plan, StrategyId, Why};
+use crate::edit::{Edit, Plan, StrategyId, Why};
 use crate::outlook::Prospects;
 use crate::placeholder::Style;
 use crate::scene::{PartState, Scene};
@@ -79,12 +79,35 @@ impl StaleResults {
 }
 
 /// What is known of a file at a request.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct File {
     touched: u32,
     user_turns: u32,
+    /// The last part that touched it then.
+    by: PartId,
     is_edited: bool,
-    is_named: bool,
+}
+
+impl File {
+    const UNTOUCHED: Self = Self {
+        touched: 0,
+        user_turns: 0,
+        by: PartId(0),
+        is_edited: false,
+    };
+
+    /// A call or result that is about it was of use. Whatever the order in which this is told: of the last
+    /// request that touched the file, the last part counts.
+    fn touch(&mut self, scene: &Scene<'_, '_>, part: PartId) {
+        let seen = scene.last_use(part);
+        if (seen.request, part) >= (self.touched, self.by) {
+            self.touched = seen.request;
+            self.user_turns = seen.user_turns;
+            self.by = part;
+        }
+        let is_call = scene.kind(part) == PartKind::Call;
+        self.is_edited |= is_call && scene.tool_class(part) == Some(ToolClass::Edit);
+    }
 }
 
 impl Strategy for StaleResults {
@@ -94,26 +117,16 @@ impl Strategy for StaleResults {
 
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let facts = scene.tool_facts();
-        let mut files = vec![File::default(); facts.files()];
+        let mut files = vec![File::UNTOUCHED; facts.files()];
         for &part in facts
             .about_files()
             .iter()
             .filter(|part| scene.is_visible(**part))
         {
             let file = facts.file(part).and_then(|file| files.get_mut(file));
-            let Some(file) = file.filter(|_| scene.is_there(part)) else {
-                continue;
-            };
-            let seen = scene.last_use(part);
-            if seen.request >= file.touched {
-                file.touched = seen.request;
-                file.user_turns = seen.user_turns;
+            if let Some(file) = file.filter(|_| scene.is_there(part)) {
+                file.touch(scene, part);
             }
-            let is_call = scene.kind(part) == PartKind::Call;
-            file.is_edited |= is_call && facts.class(part) == Some(ToolClass::Edit);
-        }
-        for (at, file) in files.iter_mut().enumerate() {
-            file.is_named = scene.is_named(at);
         }
         let mut plan = Plan::default();
         for &part in facts
@@ -122,13 +135,8 @@ impl Strategy for StaleResults {
             .filter(|part| scene.is_visible(**part))
         {
             let stands = scene.is_there(part) && scene.state(part) != PartState::Cleared;
-            if stands
-                && scene.chars(part) >= self.min_chars
-                && self.is_stale(scene, part, &files)
-                && !WORDS.already_in(scene, part)
-            {
-                plan.edits
-                    .push(WORDS.clear(scene, part, Self::ID, Why::StaleResult));
+            if stands && scene.chars(part) >= self.min_chars && self.is_stale(scene, part, &files) {
+                plan.edits.extend(clear(scene, part));
             }
         }
         plan
@@ -142,39 +150,15 @@ impl Strategy for StaleResults {
     }
 }
 
-/// The files as they are at a request, without what the user says about them.
+/// The files as they are at a request.
 struct Ageing<'o> {
     options: &'o StaleResults,
     files: Vec<File>,
 }
 
-impl Ageing<'_> {
-    fn touch(&mut self, scene: &Scene<'_, '_>, part: PartId) {
-        let facts = scene.tool_facts();
-        self.files.resize(facts.files(), File::default());
-        if let Some(file) = facts.file(part).and_then(|file| self.files.get_mut(file)) {
-            file.touched = file.touched.max(scene.last_use(part).request);
-            let is_call = scene.kind(part) == PartKind::Call;
-            file.is_edited |= is_call && facts.class(part) == Some(ToolClass::Edit);
-        }
-    }
-
-    /// The least age at which a read of a file goes that was (or was not) edited; 0 is never.
-    fn read_limit(&self, is_edited: bool) -> usize {
-        let options = self.options;
-        let limits = if is_edited {
-            [options.edited_files; 3]
-        } else {
-            [options.past_files, options.named_files, options.other_files]
-        };
-        let limits = limits.into_iter().filter(|&limit| limit > 0);
-        limits.min().unwrap_or(0)
-    }
-}
-
 impl Prospects for Ageing<'_> {
     fn arrive(&mut self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        self.touch(scene, part);
+        self.use_again(scene, part);
         if scene.kind(part) != PartKind::Result || scene.chars(part) < self.options.min_chars {
             return false;
         }
@@ -186,19 +170,19 @@ impl Prospects for Ageing<'_> {
     }
 
     fn use_again(&mut self, scene: &Scene<'_, '_>, part: PartId) {
-        self.touch(scene, part);
+        let facts = scene.tool_facts();
+        self.files.resize(facts.files(), File::UNTOUCHED);
+        if let Some(file) = facts.file(part).and_then(|file| self.files.get_mut(file)) {
+            file.touch(scene, part);
+        }
     }
 
-    fn may_clear(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        let file = scene.tool_facts().file(part);
-        match file.and_then(|file| self.files.get(file)) {
-            Some(file) if scene.tool_class(part) == Some(ToolClass::Read) => {
-                let age = scene.request().saturating_sub(file.touched) as usize;
-                let limit = self.read_limit(file.is_edited);
-                limit > 0 && age >= limit
-            }
-            _ => self.options.is_stale(scene, part, &[]),
-        }
+    fn is_due(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
+        self.options.is_stale(scene, part, &self.files)
+    }
+
+    fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
+        clear(scene, part)
     }
 }
 
@@ -209,10 +193,8 @@ impl StaleResults {
         };
         let seen = scene.last_use(part);
         let age = scene.request().saturating_sub(seen.request) as usize;
-        let file = scene
-            .tool_facts()
-            .file(part)
-            .and_then(|file| files.get(file));
+        let number = scene.tool_facts().file(part);
+        let file = number.and_then(|number| files.get(number));
         let reached = |age: usize, limit: usize| limit > 0 && age >= limit;
         if class != ToolClass::Read {
             return reached(age, self.limit(class, seen.user_turns < scene.user_turns()));
@@ -225,13 +207,19 @@ impl StaleResults {
             self.edited_files
         } else if file.user_turns < scene.user_turns() {
             self.past_files
-        } else if file.is_named {
+        } else if number.is_some_and(|number| scene.is_named(number)) {
             self.named_files
         } else {
             self.other_files
         };
         reached(untouched, limit)
     }
+}
+
+/// The edit that clears a result, unless that was done before.
+fn clear(scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
+    let is_cleared = WORDS.already_in(scene, part);
+    (!is_cleared).then(|| WORDS.clear(scene, part, StaleResults::ID, Why::StaleResult))
 }
 
 /// The words for a cleared result. Nothing in them changes from request to request.

@@ -20,6 +20,7 @@
 //!
 //! Idempotent: a read with such a note is not cut again.
 
+mod index;
 mod lines;
 mod overlap;
 
@@ -28,7 +29,9 @@ use std::rc::Rc;
 
 use super::tool_names::Patterns;
 use super::{Strategy, options};
-use crate::edit::{Edit, Need, Piece, Plan, REMOVED, SkipReason, StrategyId, Why};
+use crate::edit::{Action, Edit, Need, Piece, Plan, REMOVED, SkipReason, StrategyId, Why};
+use crate::json::LineBuffer;
+use crate::json::strings::count_chars;
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
 use lines::Lines;
@@ -68,7 +71,7 @@ impl SupersededReads {
     pub const ID: StrategyId = StrategyId("superseded-reads");
 
     /// A call that read or wrote a file, if it worked.
-    fn touch(&self, scene: &Scene<'_, '_>, names: &Names, call: PartId) -> Option<Touch> {
+    fn touch(&self, scene: &Scene<'_, '_>, names: &mut Names, call: PartId) -> Option<Touch> {
         if scene.kind(call) != PartKind::Call || scene.state(call) != PartState::Whole {
             return None;
         }
@@ -89,22 +92,17 @@ impl SupersededReads {
     fn access(
         &self,
         scene: &Scene<'_, '_>,
-        names: &Names,
+        names: &mut Names,
         call: PartId,
     ) -> Option<(Access, String)> {
-        let name = scene.tool_name(call)?;
-        let access = if names.command.match_any(&name) {
-            match scene.arg(call, "command")?.as_str() {
+        let access = match names.kind(&scene.tool_name(call)?)? {
+            Kind::Read => Access::Read,
+            Kind::Write => Access::Write,
+            Kind::ByCommand => match scene.arg(call, "command")?.as_str() {
                 "view" => Access::Read,
                 "create" => Access::Write,
                 _ => return None,
-            }
-        } else if names.read.match_any(&name) {
-            Access::Read
-        } else if names.write.match_any(&name) {
-            Access::Write
-        } else {
-            return None;
+            },
         };
         let path = scene.first_arg(call, &self.path_keys)?;
         Some((access, path.trim_start_matches("./").to_owned()))
@@ -115,8 +113,8 @@ impl SupersededReads {
         &self,
         scene: &Scene<'_, '_>,
         read: PartId,
-        lines: &Lines<'_>,
-        later: &[(PartId, Rc<Lines<'_>>)],
+        lines: &Lines,
+        later: &[(PartId, Rc<Lines>)],
     ) -> Option<(Edit, Vec<PartId>)> {
         let mut stand_ins = Vec::new();
         let mut stretches = Vec::new();
@@ -125,7 +123,7 @@ impl SupersededReads {
             let before = stretches.len();
             stretches.extend(found.into_iter().filter(|stretch| {
                 let bytes = lines.bytes(stretch.clone());
-                lines.text()[bytes].chars().count() >= self.min_chars
+                count_chars(&lines.text()[bytes]) >= self.min_chars
             }));
             if stretches.len() > before {
                 stand_ins.push(*id);
@@ -133,7 +131,7 @@ impl SupersededReads {
         }
         stretches.sort_by_key(|stretch| (stretch.start, stretch.end));
         let mut pieces = Vec::new();
-        let mut at = 0;
+        let (mut at, mut chars_after) = (0, scene.chars_before(read));
         for stretch in lines.merged(stretches) {
             let bytes = lines.bytes(stretch.clone());
             let note = format!("{} {READ_AGAIN}", lines.name(stretch));
@@ -143,6 +141,8 @@ impl SupersededReads {
             if at < bytes.start {
                 pieces.push(Piece::Keep(at..bytes.start));
             }
+            chars_after =
+                chars_after + note.chars().count() - count_chars(&lines.text()[bytes.clone()]);
             pieces.push(Piece::Note(note.into()));
             at = bytes.end;
         }
@@ -152,7 +152,13 @@ impl SupersededReads {
         if at < lines.text().len() {
             pieces.push(Piece::Keep(at..lines.text().len()));
         }
-        let edit = scene.rewrite_of(read, lines.text(), pieces, Self::ID, Why::ReadAgain);
+        let edit = Edit {
+            action: Action::Rewrite(read, pieces),
+            strategy: Self::ID,
+            why: Why::ReadAgain,
+            chars_before: scene.chars_before(read),
+            chars_after,
+        };
         Some((edit, stand_ins))
     }
 }
@@ -163,11 +169,40 @@ enum Access {
     Write,
 }
 
+/// What a tool does to a file, as far as its name tells.
+#[derive(Clone, Copy)]
+enum Kind {
+    Read,
+    Write,
+    ByCommand,
+}
+
 /// The lists of tool names, ready for matching.
 struct Names {
     read: Patterns,
     write: Patterns,
     command: Patterns,
+    /// The names that were matched.
+    known: HashMap<String, Option<Kind>>,
+}
+
+impl Names {
+    fn kind(&mut self, name: &str) -> Option<Kind> {
+        if let Some(kind) = self.known.get(name) {
+            return *kind;
+        }
+        let kind = if self.command.match_any(name) {
+            Some(Kind::ByCommand)
+        } else if self.read.match_any(name) {
+            Some(Kind::Read)
+        } else if self.write.match_any(name) {
+            Some(Kind::Write)
+        } else {
+            None
+        };
+        self.known.insert(name.to_owned(), kind);
+        kind
+    }
 }
 
 struct Touch {
@@ -179,13 +214,13 @@ struct Touch {
 
 /// What later turns say about a file.
 #[derive(Default)]
-struct Later<'a> {
+struct Later {
     /// How often it is touched after the first time.
     touches: usize,
     /// The call that wrote it anew.
     rewritten: Option<PartId>,
     /// Whole reads, the nearest last.
-    reads: Vec<(PartId, Rc<Lines<'a>>)>,
+    reads: Vec<(PartId, Rc<Lines>)>,
 }
 
 impl Strategy for SupersededReads {
@@ -195,8 +230,9 @@ impl Strategy for SupersededReads {
 
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let mut plan = Plan::default();
-        let mut files: HashMap<String, Later<'_>> = HashMap::new();
-        let names = Names {
+        let mut files: HashMap<String, Later> = HashMap::new();
+        let mut names = Names {
+            known: HashMap::new(),
             read: Patterns::new(&self.read_tools),
             write: Patterns::new(&self.write_tools),
             command: Patterns::new(&self.command_tools),
@@ -204,7 +240,7 @@ impl Strategy for SupersededReads {
         let touches: Vec<Touch> = scene
             .turns()
             .flat_map(|turn| scene.parts(turn))
-            .filter_map(|part| self.touch(scene, &names, part))
+            .filter_map(|part| self.touch(scene, &mut names, part))
             .collect();
         // A file that is touched once has nothing to compare.
         for touch in &touches {
@@ -213,6 +249,7 @@ impl Strategy for SupersededReads {
                 None => drop(files.insert(touch.path.clone(), Later::default())),
             }
         }
+        let mut buffer = LineBuffer::default();
         for touch in touches.into_iter().rev() {
             let Touch {
                 call,
@@ -237,7 +274,7 @@ impl Strategy for SupersededReads {
                 let edit = scene.replace(result, REWRITTEN.into(), Self::ID, Why::Rewritten);
                 (edit, vec![write])
             } else {
-                let lines = Rc::new(Lines::of(scene.text(result)));
+                let lines = Rc::new(Lines::of(scene.lines(result, &mut buffer)));
                 match self.cut(scene, result, &lines, &file.reads) {
                     Some(cut) => cut,
                     None => {

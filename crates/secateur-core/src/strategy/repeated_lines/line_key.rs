@@ -1,8 +1,9 @@
 //! What a line is recognised by: a hash of its content.
 
+use crate::strategy::leading::{is_space, leading_spaces};
 use crate::strategy::line_hash::line_hash;
 
-/// A line's content as a hash that is the same on every machine. The lowest bit tells whether the line is
+/// A line's content, without its number and trailing white space, as a hash that is the same on every machine. The lowest bit tells whether the line is
 /// long enough to say something: short lines (`}`) are no place to start a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineKey(u64);
@@ -14,13 +15,24 @@ impl LineKey {
     pub(super) const GONE: Self = Self(0);
 
     /// The key of a line, which is text.
+    #[inline]
     pub(super) fn of(line: &[u8]) -> Self {
-        let content = content(line);
-        let indent = content.iter().take_while(|byte| is_space(**byte)).count();
-        let is_anchor = match content.get(indent) {
-            Some(0x80..) => text(content).trim_start().len() >= SHORTEST_ANCHOR,
-            _ => content.len() - indent >= SHORTEST_ANCHOR,
+        let spaces = leading_spaces(line);
+        let (code, spaces) = match line.get(spaces) {
+            Some(b'0'..=b'9' | 0xe2) => {
+                let code = &line[behind_number(line, spaces)..];
+                (code, leading_spaces(code))
+            }
+            _ => (line, spaces),
         };
+        let content = without_trailing_space(code);
+        let rest = content.get(spaces..).unwrap_or_default();
+        let indent = rest.iter().take_while(|byte| is_space(**byte)).count();
+        let said = match rest.get(indent) {
+            Some(0x80..) => text(content).trim_start().len(),
+            _ => rest.len() - indent,
+        };
+        let is_anchor = said >= SHORTEST_ANCHOR;
         // The second lowest bit keeps it apart from a line that is gone.
         Self(line_hash(content) & !1 | 2 | u64::from(is_anchor))
     }
@@ -29,40 +41,35 @@ impl LineKey {
         self.0 & 1 == 1
     }
 
+    /// A part of the key that tells most lines apart.
+    pub(super) fn mark(self) -> u8 {
+        self.0.to_le_bytes()[1]
+    }
+
     /// A number below 2 to the power of `bits`, which is at most 32.
     pub(super) fn slot(self, bits: u32) -> usize {
         (self.0 >> 32) as usize & ((1 << bits) - 1)
     }
 }
 
-/// The line without the number of a listing or of a search hit, and without trailing white space.
-fn content(line: &[u8]) -> &[u8] {
-    let spaces = line.iter().take_while(|&&byte| byte == b' ').count();
-    let mut rest = spaces;
-    while line.get(rest).is_some_and(u8::is_ascii_digit) {
-        rest += 1;
-    }
-    let from = match line.get(rest) {
-        Some(0xe2) if line[rest..].starts_with("→".as_bytes()) => rest + "→".len(),
-        Some(b'\t' | b':' | b'-') if rest > spaces => rest + 1,
-        _ => 0,
-    };
-    let code = &line[from..];
-    let trailing = code
-        .iter()
-        .rev()
-        .take_while(|byte| is_space(**byte))
-        .count();
-    let trimmed = &code[..code.len() - trailing];
+fn without_trailing_space(code: &[u8]) -> &[u8] {
+    let spaces = code.iter().rev().take_while(|byte| is_space(**byte));
+    let trimmed = &code[..code.len() - spaces.count()];
     match trimmed.last() {
         Some(0x80..) => text(code).trim_end().as_bytes(),
         _ => trimmed,
     }
 }
 
-/// White space of one byte.
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | b' ')
+/// Where a line goes on behind the number of a listing or of a search hit that may begin here.
+fn behind_number(line: &[u8], start: usize) -> usize {
+    let rest = &line[start..];
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match rest.get(digits) {
+        Some(0xe2) if rest[digits..].starts_with("→".as_bytes()) => start + digits + "→".len(),
+        Some(b'\t' | b':' | b'-') if digits > 0 => start + digits + 1,
+        _ => 0,
+    }
 }
 
 /// The bytes are those of a text, cut between characters.

@@ -1,119 +1,95 @@
 //! The lines of a file read, with the numbers that a listing gives them.
 
-use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use super::index::Index;
+use crate::json::DecodedLines;
+#[cfg(test)]
+use crate::json::LineBuffer;
+use crate::strategy::leading::{is_space, leading_spaces};
 use crate::strategy::line_hash::line_hash;
 
 /// A line with fewer characters says too little to be recognised by.
 const MIN_DISTINCTIVE_BYTES: usize = 8;
 
-#[derive(Debug)]
+/// A line ends where the next one starts.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
-    /// With its newline.
-    bytes: Range<usize>,
+    start: u32,
     /// Behind the number, without white space at the end.
-    code: Range<usize>,
+    code: (u32, u32),
     /// In a listing: its number. `None` there means a line around the listing.
     pub(super) number: Option<u32>,
     /// Lines of one segment follow each other without a gap.
     pub(super) segment: u32,
-    /// The hash of a line of the file that says enough to be recognised by.
-    hash: Option<u64>,
-}
-
-/// Hands a hash through as it is.
-#[derive(Default)]
-struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0 << 8 | u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
+    /// The hash of a line of the file that says enough to be recognised by; else 0.
+    hash: u64,
 }
 
 /// A read's text, cut into lines.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
-    text: Cow<'a, str>,
+pub(super) struct Lines {
+    text: Vec<u8>,
     lines: Vec<Line>,
     pub(super) is_listing: bool,
-    index: OnceCell<Index>,
+    index: Index,
 }
 
-/// Distinctive lines by hash; `None` where two share one.
-type Index = HashMap<u64, Option<usize>, BuildHasherDefault<AsIs>>;
-
-impl<'a> Lines<'a> {
-    pub(super) fn of(text: Cow<'a, str>) -> Self {
-        let mut lines = Vec::new();
-        let mut at = 0;
-        let (mut segment, mut last) = (0, None);
-        let is_listing = text
-            .lines()
-            .next()
-            .is_some_and(|first| number(first).is_some());
-        for raw in text.split_inclusive('\n') {
+impl Lines {
+    /// The lines of a text.
+    pub(super) fn of(text: DecodedLines<'_>) -> Self {
+        let DecodedLines {
+            bytes: text,
+            line_ends,
+        } = text;
+        let mut lines = Vec::with_capacity(line_ends.len() + 1);
+        let whole = offset(text.len());
+        let first = &text[..line_ends.first().map_or(text.len(), |&end| end as usize)];
+        let is_listing = !first.is_empty() && number(without_line_end(first)).is_some();
+        let (mut start, mut segment, mut last) = (0, 0, None);
+        for &end in line_ends.iter().chain([&whole]) {
+            if start == end {
+                continue;
+            }
+            let raw = &text[start as usize..end as usize];
             let line = trim_end(raw);
-            let numbered = number(line).filter(|_| is_listing);
-            let code_from = numbered.map_or(0, |(_, len)| len);
-            let number = numbered.map(|(number, _)| number);
+            let numbered = if is_listing { number(line) } else { None };
+            let (code_from, number) = match numbered {
+                Some((number, length)) => (length, Some(number)),
+                None => (0, None),
+            };
             if is_listing
                 && (number.is_none() || last.map(|last: u32| last.saturating_add(1)) != number)
             {
                 segment += 1;
             }
             last = number;
-            let code = line.get(code_from..).unwrap_or_default();
+            let code = &line[code_from..];
             let is_distinctive = (number.is_some() || !is_listing)
-                && code.trim_start().len() >= MIN_DISTINCTIVE_BYTES;
+                && without_indent(code).len() >= MIN_DISTINCTIVE_BYTES;
             lines.push(Line {
-                bytes: at..at + raw.len(),
-                code: at + code_from..at + line.len(),
+                start,
+                code: (start + offset(code_from), start + offset(line.len())),
                 number,
                 segment,
-                hash: is_distinctive.then(|| line_hash(code.as_bytes())),
+                hash: if is_distinctive {
+                    line_hash(code).max(1)
+                } else {
+                    0
+                },
             });
-            at += raw.len();
+            start = end;
         }
+        let index = Index::of(lines.iter().map(|line| line.hash));
         Self {
-            text,
+            text: text.to_vec(),
             lines,
             is_listing,
-            index: OnceCell::new(),
+            index,
         }
     }
 
-    /// Made for texts that are compared with another.
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| {
-            let mut index = Index::with_capacity_and_hasher(self.lines.len(), Default::default());
-            for (at, line) in self.lines.iter().enumerate() {
-                if let Some(hash) = line.hash {
-                    let only = index.entry(hash).or_insert(Some(at));
-                    if *only != Some(at) {
-                        *only = None;
-                    }
-                }
-            }
-            index
-        })
-    }
-
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
@@ -130,28 +106,27 @@ impl<'a> Lines<'a> {
         !self.is_listing || self.lines[at].number.is_some()
     }
 
-    pub(super) fn code(&self, at: usize) -> &str {
-        &self.text[self.lines[at].code.clone()]
+    pub(super) fn code(&self, at: usize) -> &[u8] {
+        let (start, end) = self.lines[at].code;
+        &self.text[start as usize..end as usize]
     }
 
-    /// The one line here that is alike to a line there, which must be the only one of its kind
-    /// there too.
-    pub(super) fn twin(&self, other: &Self, there: usize) -> Option<usize> {
-        let hash = other.lines[there].hash?;
-        other.index().get(&hash).copied().flatten()?;
-        let here = self.index().get(&hash).copied().flatten()?;
-        (self.code(here) == other.code(there)).then_some(here)
+    /// The lines here and there that are alike, and the only ones of their kind on either side, in the order
+    /// of those here.
+    pub(super) fn twins<'t>(&'t self, there: &'t Self) -> impl Iterator<Item = (usize, usize)> {
+        self.index.singles().filter_map(|here| {
+            let at = there.index.find(self.lines[here].hash)?;
+            (self.code(here) == there.code(at)).then_some((here, at))
+        })
     }
 
     /// From the first byte of the first to the last byte of the last line.
     pub(super) fn bytes(&self, lines: Range<usize>) -> Range<usize> {
-        match (
-            self.lines.get(lines.start),
-            self.lines.get(lines.end.wrapping_sub(1)),
-        ) {
-            (Some(first), Some(last)) if !lines.is_empty() => first.bytes.start..last.bytes.end,
-            _ => 0..0,
+        let start = |at: usize| self.lines.get(at).map(|line| line.start as usize);
+        if lines.is_empty() || lines.end > self.lines.len() {
+            return 0..0;
         }
+        start(lines.start).unwrap_or(0)..start(lines.end).unwrap_or(self.text.len())
     }
 
     /// Sorted stretches as disjoint ones.
@@ -181,12 +156,17 @@ impl<'a> Lines<'a> {
     }
 }
 
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
 /// The number at the start of a listing's line, and how many bytes it and its separator take:
 /// `12→`, `12<tab>`, `12|`, `12:`.
-fn number(line: &str) -> Option<(u32, usize)> {
-    let bytes = line.as_bytes();
+#[inline]
+fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     let is_indent = |byte: &&u8| matches!(byte, b' ' | b'\t');
-    let start = bytes.iter().take_while(is_indent).count();
+    let spaces = leading_spaces(bytes);
+    let start = spaces + bytes[spaces..].iter().take_while(is_indent).count();
     let mut end = start;
     let mut number: u32 = 0;
     while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
@@ -207,11 +187,47 @@ fn number(line: &str) -> Option<(u32, usize)> {
     }
 }
 
-fn trim_end(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    match line.as_bytes().last() {
-        Some(last) if last.is_ascii_graphic() => line,
-        _ => line.trim_end(),
+/// A line without its newline and the carriage return before it.
+fn without_line_end(line: &[u8]) -> &[u8] {
+    match line.strip_suffix(b"\n") {
+        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
+        None => line,
+    }
+}
+
+/// A line without white space at its end.
+#[inline]
+fn trim_end(line: &[u8]) -> &[u8] {
+    let trailing = line.iter().rev().take_while(|byte| is_space(**byte));
+    let trimmed = &line[..line.len() - trailing.count()];
+    match trimmed.last() {
+        Some(0x80..) => text(line).trim_end().as_bytes(),
+        _ => trimmed,
+    }
+}
+
+/// A line without white space at its start.
+#[inline]
+fn without_indent(line: &[u8]) -> &[u8] {
+    let spaces = leading_spaces(line);
+    let others = line[spaces..].iter();
+    let indent = spaces + others.take_while(|byte| is_space(**byte)).count();
+    match line.get(indent) {
+        Some(0x80..) => text(line).trim_start().as_bytes(),
+        _ => &line[indent..],
+    }
+}
+
+/// The bytes are those of a text, cut between characters.
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+impl Lines {
+    /// The lines of a text.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self::of(LineBuffer::default().hold(text.to_owned()))
     }
 }
 
@@ -221,12 +237,11 @@ mod tests {
 
     #[test]
     fn a_listing_knows_its_numbers_and_its_gaps() {
-        let lines =
-            Lines::of("     9→\tfn a() {\n    10→\n    11→}\n    40→end\n\n<note>\n".into());
+        let lines = Lines::of_text("     9→\tfn a() {\n    10→\n    11→}\n    40→end\n\n<note>\n");
         assert!(lines.is_listing);
         let numbers: Vec<_> = (0..lines.len()).map(|at| lines.line(at).number).collect();
         assert_eq!(numbers, [Some(9), Some(10), Some(11), Some(40), None, None]);
-        assert_eq!(lines.code(0), "\tfn a() {");
+        assert_eq!(lines.code(0), b"\tfn a() {");
         assert_eq!(lines.line(0).segment, lines.line(2).segment);
         assert_ne!(lines.line(2).segment, lines.line(3).segment);
         assert_eq!(lines.name(0..3), "[Lines 9-11");
@@ -235,10 +250,14 @@ mod tests {
     #[test]
     fn every_usual_separator_is_known() {
         for line in ["12→x", "  12\tx", "12|x", "12:x", "12"] {
-            assert_eq!(number(line).map(|(number, _)| number), Some(12), "{line}");
+            assert_eq!(
+                number(line.as_bytes()).map(|(number, _)| number),
+                Some(12),
+                "{line}"
+            );
         }
         for line in ["x", "12 x", "", "12.5", "-1:x"] {
-            assert_eq!(number(line), None, "{line}");
+            assert_eq!(number(line.as_bytes()), None, "{line}");
         }
     }
 }

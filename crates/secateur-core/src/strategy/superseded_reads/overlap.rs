@@ -9,10 +9,8 @@ use super::lines::Lines;
 /// Lines that occur once in both are laid side by side, in the longest order that both share.
 /// Between two of them the newer read shows what is in the file now, provided that it has no gap
 /// there; outside, lines count only while they are alike.
-pub(super) fn shared_stretches(older: &Lines<'_>, newer: &Lines<'_>) -> Vec<Range<usize>> {
-    let pairs: Vec<(usize, usize)> = (0..older.len())
-        .filter_map(|at| Some((at, newer.twin(older, at)?)))
-        .collect();
+pub(super) fn shared_stretches(older: &Lines, newer: &Lines) -> Vec<Range<usize>> {
+    let pairs: Vec<(usize, usize)> = older.twins(newer).collect();
     let chain = longest_rising(&pairs);
     let mut stretches: Vec<Range<usize>> = Vec::new();
     let mut before: Option<(usize, usize)> = None;
@@ -45,7 +43,7 @@ pub(super) fn shared_stretches(older: &Lines<'_>, newer: &Lines<'_>) -> Vec<Rang
 }
 
 /// The first line of the alike run that ends at this pair.
-fn backward(older: &Lines<'_>, newer: &Lines<'_>, mut old: usize, mut new: usize) -> usize {
+fn backward(older: &Lines, newer: &Lines, mut old: usize, mut new: usize) -> usize {
     while old > 0 && new > 0 && is_alike(older, newer, old - 1, new - 1) {
         old -= 1;
         new -= 1;
@@ -54,7 +52,7 @@ fn backward(older: &Lines<'_>, newer: &Lines<'_>, mut old: usize, mut new: usize
 }
 
 /// The last line of the alike run that starts at this pair.
-fn forward(older: &Lines<'_>, newer: &Lines<'_>, mut old: usize, mut new: usize) -> usize {
+fn forward(older: &Lines, newer: &Lines, mut old: usize, mut new: usize) -> usize {
     while old + 1 < older.len() && new + 1 < newer.len() && is_alike(older, newer, old + 1, new + 1)
     {
         old += 1;
@@ -63,7 +61,7 @@ fn forward(older: &Lines<'_>, newer: &Lines<'_>, mut old: usize, mut new: usize)
     old
 }
 
-fn is_alike(older: &Lines<'_>, newer: &Lines<'_>, old: usize, new: usize) -> bool {
+fn is_alike(older: &Lines, newer: &Lines, old: usize, new: usize) -> bool {
     older.is_of_file(old) && newer.is_of_file(new) && older.code(old) == newer.code(new)
 }
 
@@ -95,14 +93,14 @@ mod tests {
     use super::*;
 
     /// As pairs of first line and end, which read better than lists of ranges.
-    fn shared(older: &Lines<'_>, newer: &Lines<'_>) -> Vec<(usize, usize)> {
+    fn shared(older: &Lines, newer: &Lines) -> Vec<(usize, usize)> {
         let stretches = shared_stretches(older, newer).into_iter();
         stretches
             .map(|stretch| (stretch.start, stretch.end))
             .collect()
     }
 
-    fn listing(lines: Range<usize>, shift: usize, changed: Option<usize>) -> Lines<'static> {
+    fn listing(lines: Range<usize>, shift: usize, changed: Option<usize>) -> Lines {
         let text: String = lines
             .map(|at| {
                 let what = if Some(at) == changed {
@@ -113,7 +111,7 @@ mod tests {
                 format!("{:>6}→    let {what}_{at} = compute({at});\n", at + shift)
             })
             .collect();
-        Lines::of(text.into())
+        Lines::of_text(&text)
     }
 
     #[test]
@@ -139,7 +137,7 @@ mod tests {
                     .map(|at| format!("{:>6}→    let original_{at} = compute({at});\n", at + 10)),
             )
             .collect();
-        let found = shared(&listing(1..101, 0, None), &Lines::of(newer.into()));
+        let found = shared(&listing(1..101, 0, None), &Lines::of_text(&newer));
         assert_eq!(found, [(0, 50)]);
     }
 
@@ -156,14 +154,14 @@ mod tests {
             .chain(80..101)
             .map(|at| format!("{at:>6}→    let original_{at} = compute({at});\n"))
             .collect();
-        let found = shared(&listing(1..101, 0, None), &Lines::of(newer.into()));
+        let found = shared(&listing(1..101, 0, None), &Lines::of_text(&newer));
         assert_eq!(found, [(0, 20), (79, 100)]);
         // Without numbers the same: unequal many lines in between.
-        let plain = |range: &mut dyn Iterator<Item = usize>| -> Lines<'static> {
+        let plain = |range: &mut dyn Iterator<Item = usize>| -> Lines {
             let text: String = range
                 .map(|at| format!("let original_{at} = 1;\n"))
                 .collect();
-            Lines::of(text.into())
+            Lines::of_text(&text)
         };
         let newer = plain(&mut (1..21).chain(80..101));
         assert_eq!(shared(&plain(&mut (1..101)), &newer), [(0, 20), (79, 100)]);
