@@ -10,7 +10,8 @@ pub struct Weights {
     pub title: f32,
     /// The share of the title that the question holds. Default 0.6.
     pub asked_title: f32,
-    /// Runs of letters that the chunk shares with the question. Default 0.8.
+    /// Runs of letters that the chunk shares with the question, where there is no likeness of meaning: both
+    /// find other words for the same. Default 0.8.
     pub letters: f32,
     /// Neighbouring words of the question that stand close in the text. Default 0.2.
     pub nearness: f32,
@@ -25,7 +26,7 @@ pub struct Weights {
     pub steps: u8,
     /// The score of the neighbouring chunk of the same document. Default 0.15.
     pub neighbour: f32,
-    /// Likeness of meaning, in the hybrid scorer. Default 1.
+    /// Likeness of meaning, in the hybrid scorer. Default 0.7.
     pub meaning: f32,
 }
 
@@ -41,7 +42,7 @@ impl Default for Weights {
             name: 1.0,
             steps: 2,
             neighbour: 0.15,
-            meaning: 1.0,
+            meaning: 0.7,
         }
     }
 }
@@ -62,7 +63,7 @@ pub(crate) fn score(
         *score += weights.asked_title * title.asked;
         *score += weights.nearness * counts.nearness;
     }
-    if weights.letters > 0.0 {
+    if weights.letters > 0.0 && meaning.is_empty() {
         for (score, shared) in scores.iter_mut().zip(letters::shared(question, chunks)) {
             *score += weights.letters * shared;
         }
