@@ -3,9 +3,11 @@
 use crate::index::Index;
 use crate::{Chunk, bm25, coverage, letters, links, neighbours, titles};
 
-/// How much each kind of evidence counts beside the words of the text (which count 1).
+/// How much each kind of evidence counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
+    /// Words that the text shares with the question. Default 1.
+    pub words: f32,
     /// Words that the title shares with the question. Default 0.3.
     pub title: f32,
     /// The share of the title that the question holds. Default 0.6.
@@ -33,6 +35,7 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Self {
+            words: 1.0,
             title: 0.3,
             asked_title: 0.6,
             letters: 0.8,
@@ -59,6 +62,7 @@ pub(crate) fn score(
     to_unit(&mut scores);
     let overlap = titles::overlap(&index);
     for ((score, counts), title) in scores.iter_mut().zip(&index.chunks).zip(overlap) {
+        *score *= weights.words;
         *score += title.both * (weights.title + weights.opening * counts.opening);
         *score += weights.asked_title * title.asked;
         *score += weights.nearness * counts.nearness;

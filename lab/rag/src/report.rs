@@ -142,25 +142,36 @@ pub(crate) fn curve(contenders: &[Contender], sets: &Sets) -> String {
 pub(crate) fn rules(contender: &Contender, sets: &Sets) -> String {
     let ranked = ranked_sets(contender, sets);
     let mut out = String::from(
-        "| rule | nq20 | musique | hotpot | code |\n| --- | --: | --: | --: | --: |\n",
+        "| rule | nq20, tuned | held out | musique, tuned | held out | hotpot, tuned | held out | code, tuned | held out |\n\
+         | --- | --: | --: | --: | --: | --: | --: | --: | --: |\n",
     );
     let mut row = |name: String, rule: Rule| {
         let _ = write!(out, "| {name} ");
         for (_, set) in &ranked {
-            let kept = kept(set, &rule);
-            let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
-            let _ = write!(out, "| {dropped:.1} / {all_gold:.1} ");
+            for which in [Half::Tuned, Half::HeldOut] {
+                let kept = kept(half(set, which), &rule);
+                let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
+                let _ = write!(out, "| {dropped:.1} / {all_gold:.1} ");
+            }
         }
         out.push_str("|\n");
     };
-    for min_score in [0.2, 0.25, 0.3, 0.35, 0.38, 0.4, 0.45] {
+    row("default".to_owned(), Rule::default());
+    for keep_share in [0.0, 0.3, 0.35, 0.4, 0.5] {
+        let rule = Rule {
+            keep_share,
+            ..Rule::default()
+        };
+        row(format!("keep_share {keep_share}"), rule);
+    }
+    for min_score in [0.3, 0.34, 0.42, 0.46, 0.5] {
         let rule = Rule {
             min_score,
             ..Rule::default()
         };
         row(format!("min_score {min_score}"), rule);
     }
-    for keep_mass in [0.7, 0.8, 0.85, 0.9, 0.95, 1.0] {
+    for keep_mass in [0.8, 0.9, 0.98, 1.0] {
         let rule = Rule {
             keep_mass,
             ..Rule::default()

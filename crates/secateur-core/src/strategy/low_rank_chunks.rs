@@ -57,9 +57,9 @@ pub enum ChunkOrder {
 #[serde(rename_all = "kebab-case")]
 pub enum ChunkScorer {
     /// Words.
-    #[default]
     Lexical,
     /// Words and likeness of meaning. The same as `lexical` in builds without the static table.
+    #[default]
     Hybrid,
 }
 
@@ -72,14 +72,15 @@ options! {
         min_score: f64 = 0.38,
         /// At least this many chunks stay, the best ones.
         min_keep: usize = 3,
-        /// At most this many chunks stay; 0 is no limit. Wins over `min_keep`.
+        /// At least this share of the chunks stays, the best ones, 0 to 1; of more than 20 chunks, this share of 20.
+        keep_share: f64 = 0.45,
+        /// At most this many chunks stay; 0 is no limit. Wins over `min_keep` and `keep_share`.
         max_keep: usize = 0,
         /// Chunks stay, best first, until they hold this share of the total score (scores squared, so
         /// that one clear winner fills it soon and a flat ranking late), 0 to 1.
         keep_mass: f64 = 0.95,
-        /// What chunks are scored by: `lexical` (words) or `hybrid` (words and meaning; needs a build with
-        /// the static table).
-        scorer: ChunkScorer = ChunkScorer::Lexical,
+        /// What chunks are scored by: `hybrid` (words and meaning) or `lexical` (words; twice as fast).
+        scorer: ChunkScorer = ChunkScorer::Hybrid,
         /// Whether context in tool results and in plain text documents is ranked too.
         in_tool_results: bool = false,
         /// Whether the context of earlier questions is cut as it was when they were asked. Without it,

@@ -96,6 +96,7 @@ impl LowRankChunks {
                 0 => usize::MAX,
                 limit => limit,
             },
+            keep_share: to_f32(self.keep_share),
             keep_mass: to_f32(self.keep_mass),
         }
     }
@@ -144,12 +145,14 @@ fn settle(ranker: &Ranker, question: &str, read: &[Chunk<'_>], order: &mut [usiz
     }
 }
 
-/// Best first, within the limit, and with no tail that the rule would not have kept.
+/// Best first and within the limit: this many chunks stand so by chance once in 120 times. Fewer must also have no
+/// tail that the rule would not have kept.
 fn is_arranged(scores: &[f32], rule: &Rule) -> bool {
+    const NO_CHANCE: usize = 5;
     let tail = scores.get(rule.min_keep..).unwrap_or_default();
     scores.len() <= rule.max_keep
         && scores.is_sorted_by(|one, next| one >= next)
-        && tail.iter().all(|&score| score >= rule.min_score / 2.0)
+        && (scores.len() >= NO_CHANCE || tail.iter().all(|&score| score >= rule.min_score / 2.0))
 }
 
 #[expect(

@@ -369,7 +369,16 @@ fn the_defaults_are_those_of_the_ranker() {
         ours.keep_mass,
         f64::from(rule.keep_mass * 100.0).round() / 100.0
     );
+    assert_eq!(
+        ours.keep_share,
+        f64::from(rule.keep_share * 100.0).round() / 100.0
+    );
     assert_eq!(ours.min_keep, rule.min_keep);
+    let is_hybrid = ours.scorer == super::ChunkScorer::Hybrid;
+    assert_eq!(
+        is_hybrid,
+        secateur_rank::Scorer::default() == secateur_rank::Scorer::Hybrid
+    );
 }
 
 proptest! {
