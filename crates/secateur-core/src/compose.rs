@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::arrival::{Chain, Shortened};
-use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, Target};
+use crate::edit::{Action, Arrangement, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::scene::{ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
@@ -358,6 +358,16 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
                 }
                 guard::veto_part(scene, &edit, *part, reach)
             }
+            Action::Arrange(arranged) => {
+                if arranged
+                    .blocks
+                    .iter()
+                    .any(|block| settled_turn(scene.view, *block, &settled))
+                {
+                    continue;
+                }
+                guard::veto_arrangement(scene, &edit, arranged, reach)
+            }
         };
         match verdict {
             Ok(()) => outcome.edits.push(edit),
@@ -447,8 +457,25 @@ impl Draft {
                 self.chars[part.index()] = edit.chars_after;
             }
             Action::InsertTurn(..) => self.is_loose = true,
+            Action::Arrange(arranged) => self.take_arranged(arranged, at),
         }
         self.plan.edits.push(edit);
+    }
+
+    /// The first blocks hold what stays; the others count as gone.
+    fn take_arranged(&mut self, arranged: &Arrangement, at: Option<u32>) {
+        let mut texts = arranged.texts.iter();
+        for &block in &arranged.blocks {
+            self.edit_of[block.index()] = at;
+            match texts.next() {
+                Some(text) => {
+                    self.states[block.index()] = PartState::Trimmed;
+                    self.chars[block.index()] = self.chars_before[text.index()];
+                }
+                None => self.remove_part(block),
+            }
+        }
+        self.is_loose = true;
     }
 
     /// A new turn whose neighbour was dropped later stands before the next turn that stays.
@@ -482,8 +509,15 @@ impl Draft {
     fn index_edits(&mut self) {
         self.edit_of.fill(None);
         for (at, edit) in self.plan.edits.iter().enumerate() {
-            if let Target::Part(part) = edit.target() {
-                self.edit_of[part.index()] = u32::try_from(at).ok();
+            let at = u32::try_from(at).ok();
+            match (&edit.action, edit.target()) {
+                (Action::Arrange(arranged), _) => {
+                    for block in &arranged.blocks {
+                        self.edit_of[block.index()] = at;
+                    }
+                }
+                (_, Target::Part(part)) => self.edit_of[part.index()] = at,
+                _ => {}
             }
         }
     }

@@ -48,6 +48,18 @@ pub enum Action {
     ReplaceInput(PartId, String),
     /// A user turn with this text comes before the turn.
     InsertTurn(TurnId, String),
+    /// Text blocks that follow each other in one turn come to hold fewer texts, or the same in another order.
+    Arrange(Arrangement),
+}
+
+/// Which texts a run of text blocks holds. One edit for all of them: half of it would lose a text or show
+/// one twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrangement {
+    /// The blocks, in their order. Blocks that are left over go.
+    pub blocks: Vec<PartId>,
+    /// The blocks whose texts stay, in the new order. None is named twice.
+    pub texts: Vec<PartId>,
 }
 
 impl Action {
@@ -60,6 +72,7 @@ impl Action {
             Self::Rewrite(..) => "rewrite",
             Self::ReplaceInput(..) => "replace-input",
             Self::InsertTurn(..) => "insert-turn",
+            Self::Arrange(_) => "arrange",
         }
     }
 }
@@ -96,10 +109,14 @@ impl Edit {
     /// What it is about.
     #[must_use]
     pub fn target(&self) -> Target {
-        match self.action {
-            Action::DropTurn(turn) | Action::InsertTurn(turn, _) => Target::Turn(turn),
+        match &self.action {
+            Action::DropTurn(turn) | Action::InsertTurn(turn, _) => Target::Turn(*turn),
             Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
-                Target::Part(part)
+                Target::Part(*part)
+            }
+            Action::Arrange(arranged) => {
+                let first = arranged.blocks.first();
+                first.map_or(Target::Request, |part| Target::Part(*part))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::edit::{Action, Edit, Piece, SkipReason};
+use crate::edit::{Action, Arrangement, Edit, Piece, SkipReason};
 use crate::json::{JsonStr, Span, escape_into};
 use crate::splice::{Bit, Splice};
 use crate::view::{ArgsForm, ContentForm, Home, PartId, Seat, View};
@@ -43,6 +43,9 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
             }
             Action::ReplaceInput(part, with) => {
                 replace_input(view, *part, with).map(|splice| splices.push(splice))
+            }
+            Action::Arrange(arranged) => {
+                arrange(view, arranged, &mut removed).map(|moved| splices.extend(moved))
             }
             Action::InsertTurn(before, text) => {
                 let mut escaped = String::new();
@@ -123,6 +126,42 @@ fn rewrite(
         }
     }
     Ok(splice)
+}
+
+/// Puts texts into blocks. Blocks with a cache marker stay, the first ones for the rest; the others go.
+fn arrange(
+    view: &View<'_>,
+    arranged: &Arrangement,
+    removed: &mut Vec<Seat>,
+) -> Result<Vec<Splice>, SkipReason> {
+    let only = |part: &PartId| match view.slots(*part) {
+        [slot] => Ok(*slot),
+        _ => Err(SkipReason::DoesNotFit),
+    };
+    let slots = arranged.blocks.iter().map(only);
+    let slots = slots.collect::<Result<Vec<_>, _>>()?;
+    let marked = slots.iter().filter(|slot| slot.is_cache_marked).count();
+    let mut free = (arranged.texts.len())
+        .checked_sub(marked)
+        .ok_or(SkipReason::DoesNotFit)?;
+    let mut texts = arranged.texts.iter();
+    let mut splices = Vec::with_capacity(arranged.texts.len());
+    let mut gone = Vec::new();
+    for (part, slot) in arranged.blocks.iter().zip(&slots) {
+        if !slot.is_cache_marked && free == 0 {
+            gone.push(view.seat(*part).ok_or(SkipReason::DoesNotFit)?);
+            continue;
+        }
+        free -= usize::from(!slot.is_cache_marked);
+        let text = texts.next().ok_or(SkipReason::DoesNotFit)?;
+        if text != part {
+            let with = vec![Bit::Copy(only(text)?.text.span)];
+            let span = slot.text.span;
+            splices.push(Splice { span, with });
+        }
+    }
+    removed.extend(gone);
+    Ok(splices)
 }
 
 /// A structured result becomes an object with one string.

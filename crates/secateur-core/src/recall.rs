@@ -176,6 +176,10 @@ fn cut_text<'a>(view: &View<'a>, edit: &Edit) -> Option<Cow<'a, str>> {
         (Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _), _) => {
             Some(part_text(view, *part))
         }
+        (Action::Arrange(arranged), _) => {
+            let texts = arranged.blocks.iter().map(|part| part_text(view, *part));
+            Some(Cow::Owned(texts.collect::<Vec<_>>().join("\n")))
+        }
     }
 }
 

@@ -324,6 +324,14 @@ impl Fold<'_, '_, '_> {
                 )]
             }
             Action::InsertTurn(..) => Vec::new(),
+            Action::Arrange(arranged) => {
+                let sent = |part: &PartId| (*part, self.sent_part(part.index()));
+                let mut freed: Vec<(PartId, f64)> = arranged.blocks.iter().map(sent).collect();
+                if let Some((_, first)) = freed.first_mut() {
+                    *first -= edit.chars_after as f64;
+                }
+                freed
+            }
         }
     }
 

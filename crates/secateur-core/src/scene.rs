@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::compose::Draft;
-use crate::edit::{Action, Piece};
+use crate::edit::{Action, Arrangement, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
 use crate::json::{DecodedChars, DecodedLines, LineBuffer};
@@ -543,6 +543,19 @@ impl<'s, 'a> Scene<'s, 'a> {
             why,
             chars_before: self.view.value_chars(part),
             chars_after: 0,
+        }
+    }
+
+    /// An edit that puts the texts of some of these blocks, in this order, in the place of all.
+    #[must_use]
+    pub fn arrange(&self, arranged: Arrangement, strategy: StrategyId, why: Why) -> Edit {
+        let chars = |parts: &[PartId]| parts.iter().map(|part| self.chars_before(*part)).sum();
+        Edit {
+            chars_before: chars(&arranged.blocks),
+            chars_after: chars(&arranged.texts),
+            action: Action::Arrange(arranged),
+            strategy,
+            why,
         }
     }
 

@@ -3,14 +3,17 @@
 use crate::index::Index;
 use crate::{Chunk, bm25, coverage, letters, links, neighbours, titles};
 
-/// How much each kind of evidence counts beside the words of the text (which count 1).
+/// How much each kind of evidence counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
+    /// Words that the text shares with the question. Default 1.
+    pub words: f32,
     /// Words that the title shares with the question. Default 0.3.
     pub title: f32,
     /// The share of the title that the question holds. Default 0.6.
     pub asked_title: f32,
-    /// Runs of letters that the chunk shares with the question. Default 0.8.
+    /// Runs of letters that the chunk shares with the question, where there is no likeness of meaning: both
+    /// find other words for the same. Default 0.8.
     pub letters: f32,
     /// Neighbouring words of the question that stand close in the text. Default 0.2.
     pub nearness: f32,
@@ -25,13 +28,14 @@ pub struct Weights {
     pub steps: u8,
     /// The score of the neighbouring chunk of the same document. Default 0.15.
     pub neighbour: f32,
-    /// Likeness of meaning, in the hybrid scorer. Default 1.
+    /// Likeness of meaning, in the hybrid scorer. Default 0.7.
     pub meaning: f32,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
+            words: 1.0,
             title: 0.3,
             asked_title: 0.6,
             letters: 0.8,
@@ -41,7 +45,7 @@ impl Default for Weights {
             name: 1.0,
             steps: 2,
             neighbour: 0.15,
-            meaning: 1.0,
+            meaning: 0.7,
         }
     }
 }
@@ -58,11 +62,12 @@ pub(crate) fn score(
     to_unit(&mut scores);
     let overlap = titles::overlap(&index);
     for ((score, counts), title) in scores.iter_mut().zip(&index.chunks).zip(overlap) {
+        *score *= weights.words;
         *score += title.both * (weights.title + weights.opening * counts.opening);
         *score += weights.asked_title * title.asked;
         *score += weights.nearness * counts.nearness;
     }
-    if weights.letters > 0.0 {
+    if weights.letters > 0.0 && meaning.is_empty() {
         for (score, shared) in scores.iter_mut().zip(letters::shared(question, chunks)) {
             *score += weights.letters * shared;
         }

@@ -43,7 +43,7 @@ mod tokenise;
 mod wordpiece;
 
 pub use blend::Weights;
-pub use select::{Rule, select};
+pub use select::{FEW, Rule, select};
 
 /// One passage to rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +59,10 @@ pub struct Chunk<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scorer {
     /// Words only.
-    #[default]
     Lexical,
     /// Words and likeness of meaning, from the static table. Without the `static-table` feature
     /// this is the same as `Lexical`.
+    #[default]
     Hybrid,
 }
 

@@ -7,7 +7,9 @@ pub struct Rule {
     pub min_score: f32,
     /// At least this many chunks stay, the best ones, whatever their score. Default 3.
     pub min_keep: usize,
-    /// At most this many chunks stay. Wins over `min_keep`. Default: no limit.
+    /// At least this share of the chunks stays, counted over at most [`FEW`] of them. Default 0.45.
+    pub keep_share: f32,
+    /// At most this many chunks stay. Wins over `min_keep` and `keep_share`. Default: no limit.
     pub max_keep: usize,
     /// Chunks are kept, best first, until they hold this share of the sum of all squared scores.
     /// Squares make it adapt: one clear winner fills the share soon, a flat ranking never does. Default 0.95.
@@ -20,9 +22,25 @@ impl Default for Rule {
         Self {
             min_score: 0.38,
             min_keep: 3,
+            keep_share: 0.45,
             max_keep: usize::MAX,
             keep_mass: 0.95,
         }
+    }
+}
+
+/// Of more chunks than this, `keep_share` keeps no more than of this many: a long list is a search, a short one
+/// was chosen.
+pub const FEW: u16 = 20;
+
+impl Rule {
+    /// How many of so many chunks stay, whatever their scores.
+    fn least(&self, chunks: usize) -> usize {
+        let few = u16::try_from(chunks).unwrap_or(FEW).min(FEW);
+        let wanted = self.keep_share.clamp(0.0, 1.0) * f32::from(few);
+        // Rounded down: a half of five is two.
+        let share = (0..=few).take_while(|&count| f32::from(count) <= wanted);
+        self.min_keep.max(share.count().saturating_sub(1))
     }
 }
 
@@ -47,11 +65,12 @@ pub fn select(scores: &[f32], rule: &Rule) -> Vec<usize> {
     };
     if !flat {
         let total: f32 = order.iter().map(|&i| value(i) * value(i)).sum();
+        let least = rule.least(order.len());
         let mut held = 0.0;
         let mut keep = 0;
         for &i in &order {
             let enough = held >= rule.keep_mass * total || value(i) < rule.min_score;
-            if enough && keep >= rule.min_keep {
+            if enough && keep >= least {
                 break;
             }
             held += value(i) * value(i);
@@ -73,6 +92,17 @@ mod tests {
             select(&[0.0, 1.0, 0.0, 0.01, 0.0], &Rule::default()),
             [1, 3, 0]
         );
+    }
+
+    #[test]
+    fn keeps_a_share_of_few_chunks_and_no_more_of_many() {
+        let one_winner = |chunks: usize| {
+            let mut scores = vec![0.01; chunks];
+            scores[chunks / 2] = 1.0;
+            select(&scores, &Rule::default()).len()
+        };
+        let kept = [4, 10, 20, 21, 1000].map(one_winner);
+        assert_eq!(kept, [3, 4, 9, 9, 9]);
     }
 
     #[test]
@@ -106,6 +136,7 @@ mod tests {
         scores.extend([0.4; 16]);
         let rule = Rule {
             keep_mass: 0.6,
+            keep_share: 0.0,
             ..Rule::default()
         };
         assert_eq!(select(&scores, &rule), [0, 1, 2, 3]);
@@ -124,8 +155,9 @@ mod tests {
         fn places_are_distinct_and_within_the_bounds(
             scores in proptest::collection::vec(0.0_f32..1.0, 0..60),
             min_keep in 0_usize..8, max_keep in 0_usize..70, keep_mass in 0.0_f32..1.0, min_score in 0.0_f32..1.0,
+            keep_share in 0.0_f32..1.0,
         ) {
-            let kept = select(&scores, &Rule { min_score, min_keep, max_keep, keep_mass });
+            let kept = select(&scores, &Rule { min_score, min_keep, keep_share, max_keep, keep_mass });
             let mut sorted = kept.clone();
             sorted.sort_unstable();
             sorted.dedup();

@@ -65,14 +65,19 @@ impl Table {
         }
     }
 
-    /// Adds the vector of a row to `sum`.
-    pub(crate) fn add(&self, row: usize, sum: &mut [f32; DIMENSIONS]) {
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.scales.len() / 4
+    }
+
+    /// Adds the vector of a row, times `weight`, to `sum`.
+    pub(crate) fn add(&self, row: usize, weight: f32, sum: &mut [f32; DIMENSIONS]) {
         let scale = self.scales.get(4 * row..4 * row + 4);
         let values = self.rows.get(DIMENSIONS * row..DIMENSIONS * (row + 1));
         let (Some(scale), Some(values)) = (scale, values) else {
             return;
         };
-        let scale = f32::from_le_bytes([scale[0], scale[1], scale[2], scale[3]]);
+        let scale = weight * f32::from_le_bytes([scale[0], scale[1], scale[2], scale[3]]);
         for (sum, value) in sum.iter_mut().zip(values) {
             *sum += scale * f32::from(value.cast_signed());
         }

@@ -175,6 +175,59 @@ fn scores_have_the_same_bits_everywhere() {
     );
 }
 
+/// The question words of a chunk count, not how often a subject word that all chunks share is said.
+#[cfg(feature = "static-table")]
+#[test]
+fn meaning_finds_a_chunk_that_shares_no_word() {
+    let chunks = untitled(&[
+        "The committee discussed the budget of the town for the coming year.",
+        "A physician examined the sick child and prescribed medicine.",
+        "Trains to the coast leave the station twice an hour.",
+        "The orchestra played a symphony in the concert hall.",
+    ]);
+    let question = "Which doctor treated the ill kid?";
+    assert_eq!(best(Scorer::Hybrid, question, &chunks), 1);
+}
+
+/// Twice the input takes about twice the time: a pass that is quadratic takes four times it.
+#[test]
+fn time_is_linear_in_the_number_of_chunks() {
+    let texts: Vec<String> = (0..8000)
+        .map(|at| {
+            format!(
+                "Note {at} of Mr Stone{} speaks of rain and of Lake Ember.",
+                at % 97
+            )
+        })
+        .collect();
+    let titles: Vec<String> = (0..8000)
+        .map(|at| format!("Stone{} {}", at % 97, at / 5))
+        .collect();
+    let chunks: Vec<Chunk<'_>> = texts
+        .iter()
+        .zip(&titles)
+        .map(|(text, title)| Chunk {
+            title: Some(title),
+            text,
+        })
+        .collect();
+    let time = |chunks: &[Chunk<'_>]| {
+        let once = |_| {
+            let start = std::time::Instant::now();
+            std::hint::black_box(
+                Ranker::new(Scorer::Hybrid).scores("What does Stone7 say?", chunks),
+            );
+            start.elapsed().as_secs_f64()
+        };
+        (0..5).map(once).fold(f64::INFINITY, f64::min)
+    };
+    let (some, all) = (time(&chunks[..1000]), time(&chunks));
+    assert!(
+        all < 8.0 * some * 3.0,
+        "{some} s for 1000 chunks, {all} s for 8000"
+    );
+}
+
 proptest! {
     #[test]
     fn any_input_gives_finite_scores_between_0_and_1(

@@ -339,7 +339,7 @@ pub(crate) struct RankArgs {
     #[arg(long, short)]
     pub(crate) question: Option<String>,
     /// What chunks are scored by.
-    #[arg(long, value_enum, default_value_t = RankScorer::Lexical)]
+    #[arg(long, value_enum, default_value_t = RankScorer::Hybrid)]
     pub(crate) scorer: RankScorer,
     /// Chunks under this score go, 0 to 1.
     #[arg(long)]
@@ -347,6 +347,9 @@ pub(crate) struct RankArgs {
     /// At least this many chunks stay.
     #[arg(long)]
     pub(crate) min_keep: Option<usize>,
+    /// At least this share of the chunks stays, counted over at most 20 of them, 0 to 1.
+    #[arg(long)]
+    pub(crate) keep_share: Option<f32>,
     /// At most this many chunks stay.
     #[arg(long)]
     pub(crate) max_keep: Option<usize>,

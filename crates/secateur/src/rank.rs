@@ -48,6 +48,7 @@ impl RankArgs {
         Rule {
             min_score: self.min_score.unwrap_or(default.min_score),
             min_keep: self.min_keep.unwrap_or(default.min_keep),
+            keep_share: self.keep_share.unwrap_or(default.keep_share),
             max_keep: self.max_keep.unwrap_or(default.max_keep),
             keep_mass: self.keep_mass.unwrap_or(default.keep_mass),
         }

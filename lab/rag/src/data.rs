@@ -13,6 +13,7 @@ use crate::shuffle::Shuffle;
 /// A question with its own list of chunks.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Question {
+    pub(crate) id: String,
     pub(crate) question: String,
     pub(crate) chunks: Vec<Passage>,
 }
@@ -33,8 +34,29 @@ pub(crate) struct CodeChunk {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct CodeQuestion {
+    pub(crate) id: String,
     pub(crate) question: String,
     pub(crate) gold: Vec<String>,
+}
+
+/// The halves of the questions, by a hash of the question's id: constants are chosen on one alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    Tuned,
+    HeldOut,
+}
+
+impl Half {
+    /// FNV-1a, lowest bit of the folded hash.
+    pub(crate) fn of(id: &str) -> Self {
+        let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        match (hash ^ (hash >> 32)) & 1 {
+            0 => Self::Tuned,
+            _ => Self::HeldOut,
+        }
+    }
 }
 
 /// A set of questions with chunks. The chunks are shuffled with a fixed seed: in the files the gold

@@ -3,7 +3,7 @@
 use secateur_rank::{Chunk, Rule, select};
 
 use crate::contender::Contender;
-use crate::data::{CodeChunk, CodeQuestion, Question};
+use crate::data::{CodeChunk, CodeQuestion, Half, Question};
 
 /// Mean share of the gold chunks among the first k, for each k. With one gold chunk this is recall@k;
 /// on the code set it is the published Pass@k (share of a question's gold chunks found, averaged).
@@ -22,6 +22,7 @@ pub(crate) struct Kept {
 /// One ranked question: scores, and which places are gold.
 #[derive(Debug)]
 pub(crate) struct Ranked {
+    pub(crate) half: Half,
     pub(crate) scores: Vec<f32>,
     pub(crate) gold: Vec<usize>,
 }
@@ -51,6 +52,7 @@ pub(crate) fn rank_questions(
             .collect();
         let gold = (0..q.chunks.len()).filter(|&i| q.chunks[i].gold).collect();
         Ranked {
+            half: Half::of(&q.id),
             scores: contender.scores(&q.question, &chunks),
             gold,
         }
@@ -76,6 +78,7 @@ pub(crate) fn rank_code(
             .filter(|&i| q.gold.contains(&pool[i].id))
             .collect();
         Ranked {
+            half: Half::of(&q.id),
             scores: contender.scores(&q.question, &chunks),
             gold,
         }
@@ -83,9 +86,9 @@ pub(crate) fn rank_code(
     questions.iter().map(one).collect()
 }
 
-/// The questions of one half: every second one, from the first (0) or the second (1) on.
-pub(crate) fn half(ranked: &[Ranked], which: usize) -> impl Iterator<Item = &Ranked> {
-    ranked.iter().skip(which).step_by(2)
+/// The questions of one half.
+pub(crate) fn half(ranked: &[Ranked], which: Half) -> impl Iterator<Item = &Ranked> {
+    ranked.iter().filter(move |question| question.half == which)
 }
 
 pub(crate) fn found<'r>(ranked: impl IntoIterator<Item = &'r Ranked>, depths: &[usize]) -> Found {
@@ -107,13 +110,18 @@ pub(crate) fn found<'r>(ranked: impl IntoIterator<Item = &'r Ranked>, depths: &[
 }
 
 /// What keeping the best `share` of the chunks would keep: what the ranking allows, without a rule.
-pub(crate) fn best_share(ranked: &[Ranked], share: f64) -> f64 {
-    let whole = |question: &&Ranked| {
+pub(crate) fn best_share<'r>(ranked: impl IntoIterator<Item = &'r Ranked>, share: f64) -> f64 {
+    let whole = |question: &Ranked| {
         let order = question.order();
         let keep = &order[..(share * order.len() as f64).round() as usize];
         question.gold.iter().all(|gold| keep.contains(gold))
     };
-    ranked.iter().filter(whole).count() as f64 / ranked.len().max(1) as f64
+    let (mut all, mut kept) = (0, 0);
+    for question in ranked {
+        all += 1;
+        kept += i32::from(whole(question));
+    }
+    f64::from(kept) / f64::from(all.max(1))
 }
 
 pub(crate) fn kept<'r>(ranked: impl IntoIterator<Item = &'r Ranked>, rule: &Rule) -> Kept {

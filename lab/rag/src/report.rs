@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use secateur_rank::{Rule, Scorer};
+use secateur_rank::Rule;
 
 use crate::contender::Contender;
-use crate::data::{CodeChunk, CodeQuestion, Question};
-use crate::folds::held_out;
+use crate::data::{CodeChunk, CodeQuestion, Half, Question};
 use crate::measure::{Ranked, best_share, found, half, kept, rank_code, rank_questions};
 use crate::timing::shortest;
 
@@ -92,17 +91,17 @@ fn ranked_sets(contender: &Contender, sets: &Sets) -> Vec<(&'static str, Vec<Ran
 /// What is found and kept on each half of the questions.
 pub(crate) fn halves(contenders: &[Contender], sets: &Sets) -> String {
     let mut out = String::from(
-        "| scorer | set | found, first half | found, second half | dropped / all gold kept, first half | second half |\n\
+        "| scorer | set | found, tuned half | found, held-out half | dropped / all gold kept, tuned half | held-out half |\n\
          | --- | --- | --: | --: | --: | --: |\n",
     );
     for contender in contenders {
         for ((set, ranked), depth) in ranked_sets(contender, sets).iter().zip([5, 10, 5, 10]) {
             let _ = write!(out, "| {} | {set} @{depth} |", contender.name());
-            for which in [0, 1] {
+            for which in [Half::Tuned, Half::HeldOut] {
                 let found = found(half(ranked, which), &[depth]);
                 let _ = write!(out, " {} |", shares(&found.0));
             }
-            for which in [0, 1] {
+            for which in [Half::Tuned, Half::HeldOut] {
                 let kept = kept(half(ranked, which), &Rule::default());
                 let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
                 let _ = write!(out, " {dropped:.1} / {all_gold:.1} |");
@@ -115,20 +114,25 @@ pub(crate) fn halves(contenders: &[Contender], sets: &Sets) -> String {
 
 /// What the ranking allows: questions with all gold among the best share of their chunks.
 pub(crate) fn curve(contenders: &[Contender], sets: &Sets) -> String {
-    let mut out = String::from("| scorer | set |");
+    let mut out = String::from("| scorer | set | questions |");
     let dropped: Vec<u8> = (3..=9).rev().map(|tenths| 100 - 10 * tenths).collect();
     for percent in &dropped {
         let _ = write!(out, " {percent} % dropped |");
     }
-    out.push_str("\n| --- | --- | --: | --: | --: | --: | --: | --: | --: |\n");
+    out.push_str("\n| --- | --- | --- | --: | --: | --: | --: | --: | --: | --: |\n");
     for contender in contenders {
         for (set, ranked) in ranked_sets(contender, sets).iter().take(sets.prose.len()) {
-            let _ = write!(out, "| {} | {set} |", contender.name());
-            for percent in &dropped {
-                let share = best_share(ranked, 1.0 - f64::from(*percent) / 100.0);
-                let _ = write!(out, " {:.1} |", share * 100.0);
-            }
-            out.push('\n');
+            let mut row = |name: &str, questions: &[&Ranked]| {
+                let _ = write!(out, "| {} | {set} | {name} |", contender.name());
+                for percent in &dropped {
+                    let share = 1.0 - f64::from(*percent) / 100.0;
+                    let kept = best_share(questions.iter().copied(), share);
+                    let _ = write!(out, " {:.1} |", kept * 100.0);
+                }
+                out.push('\n');
+            };
+            row("all", &ranked.iter().collect::<Vec<_>>());
+            row("held out", &half(ranked, Half::HeldOut).collect::<Vec<_>>());
         }
     }
     out
@@ -138,25 +142,36 @@ pub(crate) fn curve(contenders: &[Contender], sets: &Sets) -> String {
 pub(crate) fn rules(contender: &Contender, sets: &Sets) -> String {
     let ranked = ranked_sets(contender, sets);
     let mut out = String::from(
-        "| rule | nq20 | musique | hotpot | code |\n| --- | --: | --: | --: | --: |\n",
+        "| rule | nq20, tuned | held out | musique, tuned | held out | hotpot, tuned | held out | code, tuned | held out |\n\
+         | --- | --: | --: | --: | --: | --: | --: | --: | --: |\n",
     );
     let mut row = |name: String, rule: Rule| {
         let _ = write!(out, "| {name} ");
         for (_, set) in &ranked {
-            let kept = kept(set, &rule);
-            let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
-            let _ = write!(out, "| {dropped:.1} / {all_gold:.1} ");
+            for which in [Half::Tuned, Half::HeldOut] {
+                let kept = kept(half(set, which), &rule);
+                let (dropped, all_gold) = (kept.dropped * 100.0, kept.all_gold * 100.0);
+                let _ = write!(out, "| {dropped:.1} / {all_gold:.1} ");
+            }
         }
         out.push_str("|\n");
     };
-    for min_score in [0.2, 0.25, 0.3, 0.35, 0.38, 0.4, 0.45] {
+    row("default".to_owned(), Rule::default());
+    for keep_share in [0.0, 0.3, 0.35, 0.4, 0.5] {
+        let rule = Rule {
+            keep_share,
+            ..Rule::default()
+        };
+        row(format!("keep_share {keep_share}"), rule);
+    }
+    for min_score in [0.3, 0.34, 0.42, 0.46, 0.5] {
         let rule = Rule {
             min_score,
             ..Rule::default()
         };
         row(format!("min_score {min_score}"), rule);
     }
-    for keep_mass in [0.7, 0.8, 0.85, 0.9, 0.95, 1.0] {
+    for keep_mass in [0.8, 0.9, 0.98, 1.0] {
         let rule = Rule {
             keep_mass,
             ..Rule::default()
@@ -184,31 +199,6 @@ pub(crate) fn what_it_costs(contenders: &[Contender], sets: &Sets) -> String {
             contender.name(),
             a.as_micros(),
             b.as_micros()
-        );
-    }
-    out
-}
-
-pub(crate) fn cross_validation(sets: &Sets) -> String {
-    let mut out = String::from(
-        "| scorer | best weights of the other folds | default weights |\n| --- | --: | --: |\n",
-    );
-    for (name, scorer) in [("lexical", Scorer::Lexical), ("hybrid", Scorer::Hybrid)] {
-        let result = held_out(scorer, |contender| {
-            let mut all: Vec<(Vec<Ranked>, usize)> = sets
-                .prose
-                .iter()
-                .zip([5, 10, 5])
-                .map(|((_, questions), depth)| (rank_questions(contender, questions, true), depth))
-                .collect();
-            all.push((rank_code(contender, &sets.pool, &sets.code, false), 10));
-            all
-        });
-        let _ = writeln!(
-            out,
-            "| {name} | {:.1} | {:.1} |",
-            result.chosen * 25.0,
-            result.default * 25.0
         );
     }
     out

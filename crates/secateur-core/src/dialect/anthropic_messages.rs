@@ -5,8 +5,8 @@ use super::read::{
     string_part, text_part,
 };
 use super::{Dialect, Facts, ReadError, Rules};
-use crate::json::{Cursor, Kind};
-use crate::view::{ArgsForm, Builder, Home, Part, PartKind, Role};
+use crate::json::{Cursor, JsonStr, Kind, Span};
+use crate::view::{ArgsForm, Builder, ContentForm, Home, Part, PartKind, Role};
 
 pub(super) struct AnthropicMessages;
 
@@ -117,7 +117,8 @@ fn block<'a>(
         Some("tool_use") => tool_use(builder, cursor, home),
         Some("tool_result") => tool_result(builder, cursor, home),
         Some("thinking" | "redacted_thinking") => reasoning_part(builder, cursor, home, true),
-        Some("image" | "document" | "container_upload" | "search_result") => {
+        Some("document") => document(builder, cursor, home),
+        Some("image" | "container_upload" | "search_result") => {
             opaque(builder, cursor, PartKind::Media, home)
         }
         Some(server) if server.ends_with("_tool_use") || server.ends_with("_tool_result") => {
@@ -125,6 +126,59 @@ fn block<'a>(
         }
         _ => opaque(builder, cursor, PartKind::Opaque, home),
     }
+}
+
+/// A document. Where its source is plain text, that text can be read; it stays a document. With citations on
+/// it is closed: the model's answer points at places in it by number.
+fn document<'a>(
+    builder: &mut Builder<'a>,
+    cursor: &mut Cursor<'a>,
+    home: Home,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let slots = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Media, home);
+    let start = cursor.at();
+    let (mut texts, mut is_closed) = (Vec::new(), false);
+    cursor.object(|cursor, key| {
+        match (key.decode(body).as_ref(), cursor.peek()?) {
+            ("source", Kind::Object) => texts.push(plain_source(cursor)?),
+            ("citations", Kind::Object) => drop(cursor.object(|cursor, key| {
+                let is_on = cursor.bool()? == Some(true);
+                is_closed |= is_on && key.is(body, "enabled");
+                Ok::<_, ReadError>(())
+            })?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    part.value = Span::new(start, cursor.at());
+    if let ([Some(text)], false) = (&texts[..], is_closed) {
+        part.form = ContentForm::Str;
+        builder.slot(*text, Home::Fixed, false);
+    }
+    builder.part(part, slots)?;
+    Ok(())
+}
+
+/// The text of a source of type `text`. A source that says something twice is left to the provider.
+fn plain_source(cursor: &mut Cursor<'_>) -> Result<Option<JsonStr>, ReadError> {
+    let body = cursor.body();
+    let (mut kinds, mut data) = (Vec::new(), Vec::new());
+    cursor.object(|cursor, key| {
+        if key.is(body, "type") {
+            kinds.push(cursor.string_or_skip()?);
+        } else if key.is(body, "data") {
+            data.push(cursor.string_or_skip()?);
+        } else {
+            cursor.skip()?;
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(match (&kinds[..], &data[..]) {
+        ([Some(kind)], [Some(text)]) if kind.is(body, "text") => Some(*text),
+        _ => None,
+    })
 }
 
 fn tool_use<'a>(

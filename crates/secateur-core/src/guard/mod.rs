@@ -10,7 +10,7 @@ mod role_order;
 mod signed_thinking;
 mod stays;
 
-pub(crate) use part::{Reach, veto_part};
+pub(crate) use part::{Reach, veto_arrangement, veto_part};
 pub(crate) use pointed_to::keep_what_is_pointed_to;
 pub(crate) use signed_thinking::{
     open_exchange_needs_thinking, open_exchange_waits, position, remove_bound_thinking,

@@ -1,6 +1,6 @@
 //! What may be done to one part.
 
-use crate::edit::{Action, Edit, SkipReason};
+use crate::edit::{Action, Arrangement, Edit, SkipReason};
 use crate::scene::{PartState, Scene};
 use crate::strategy::Strategy;
 use crate::view::{ArgsForm, ContentForm, Home, PartId, PartKind, Role};
@@ -12,6 +12,8 @@ pub(crate) struct Reach {
     pub(crate) last_user: bool,
     /// System texts.
     pub(crate) system: bool,
+    /// Documents that are plain text.
+    pub(crate) documents: bool,
 }
 
 impl Reach {
@@ -19,6 +21,7 @@ impl Reach {
         Self {
             last_user: author.edits_last_user(),
             system: author.edits_system(),
+            documents: author.edits_documents(),
         }
     }
 }
@@ -57,6 +60,14 @@ pub(crate) fn veto_part(
     }
     let is_last_user = |turn| scene.last_user() == Some(turn);
     match (&edit.action, part.kind) {
+        (Action::Rewrite(..), PartKind::Media) if reach.documents => {
+            let is_empty = edit.chars_after == 0;
+            match part.form {
+                ContentForm::Str if is_empty => Err(SkipReason::WouldBeEmpty),
+                ContentForm::Str => Ok(()),
+                _ => Err(SkipReason::Media),
+            }
+        }
         (_, PartKind::Media) => Err(SkipReason::Media),
         (_, PartKind::Opaque | PartKind::ServerTool) => Err(SkipReason::UnknownKind),
         (Action::DropPart(_), PartKind::Thinking) => may_remove_thinking(scene, id),
@@ -70,7 +81,7 @@ pub(crate) fn veto_part(
                 Ok(())
             }
         }
-        (Action::Rewrite(..), PartKind::Text) => {
+        (Action::Rewrite(..) | Action::Arrange(_), PartKind::Text) => {
             if part.form != ContentForm::Str {
                 Err(SkipReason::DoesNotFit)
             } else if !reach.last_user && part.turn.is_some_and(is_last_user) {
@@ -89,6 +100,38 @@ pub(crate) fn veto_part(
         }
         _ => Err(SkipReason::DoesNotFit),
     }
+}
+
+/// Whether texts may move within a run of blocks: each block on its own, of one turn, and no text lost by
+/// naming one twice.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) fn veto_arrangement(
+    scene: &Scene<'_, '_>,
+    edit: &Edit,
+    arranged: &Arrangement,
+    reach: Reach,
+) -> Result<(), SkipReason> {
+    let Arrangement { blocks, texts } = arranged;
+    let first = blocks.first().ok_or(SkipReason::DoesNotFit)?;
+    let turn = scene.turn_of(*first);
+    let is_block = |part: &PartId| {
+        scene.turn_of(*part) == turn
+            && scene.view.seat(*part).is_some()
+            && scene.state(*part) == PartState::Whole
+    };
+    let mut named = texts.clone();
+    named.sort_unstable();
+    let is_sound = blocks.is_sorted_by(|one, next| one < next)
+        && named.is_sorted_by(|one, next| one < next)
+        && blocks.iter().all(is_block)
+        && named.iter().all(|text| blocks.binary_search(text).is_ok());
+    if texts.is_empty() || !is_sound {
+        return Err(SkipReason::DoesNotFit);
+    }
+    let mut each = blocks.iter();
+    each.try_for_each(|part| veto_part(scene, edit, *part, reach))
 }
 
 /// System texts are never dropped; their text may be rewritten by a mechanic that is for that.

@@ -87,5 +87,6 @@ fn taken<'s>(scene: &Scene<'s, '_>, edit: &Edit) -> Box<dyn Iterator<Item = Part
             Box::new(std::iter::once(*part))
         }
         Action::InsertTurn(..) => Box::new(std::iter::empty()),
+        Action::Arrange(arranged) => Box::new(arranged.blocks.clone().into_iter()),
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::compose::{Draft, Stage};
 use crate::dialect::DialectId;
-use crate::edit::{Action, Edit, SkipReason, StrategyId, Why};
+use crate::edit::{Action, Edit, SkipReason, StrategyId, Target, Why};
 use crate::scene::{ModelFacts, PartState};
 use crate::view::{PartId, PartKind, TurnId, View};
 
@@ -157,13 +157,9 @@ pub(crate) fn remove_bound_thinking(
 /// The first part that an edit touches. System texts come before every turn, wherever in the body
 /// they are written.
 pub(crate) fn position(view: &View<'_>, edit: &Edit) -> PartId {
-    match edit.action {
-        Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
-            match view.part(part).turn {
-                Some(_) => part,
-                None => PartId(0),
-            }
-        }
-        Action::DropTurn(turn) | Action::InsertTurn(turn, _) => view.parts_start(turn),
+    match (&edit.action, edit.target()) {
+        (Action::DropTurn(turn) | Action::InsertTurn(turn, _), _) => view.parts_start(*turn),
+        (_, Target::Part(part)) if view.part(part).turn.is_some() => part,
+        _ => PartId(0),
     }
 }

@@ -3,16 +3,16 @@
 //! ## What it cuts
 //! Chunks in the text of a user turn: runs of `<document>`, `<chunk>`, `<source>`, `<search_result>` or
 //! `<context>` elements, numbered runs (`Document [3](Title: …)`, `[3] …`, `Source 3:`), blocks cut by
-//! a repeated `---`, `***` or heading line. They are scored in process (no model call) against the
+//! a repeated `---`, `***` or heading line; also text blocks that are one such chunk each. They are scored in process (no model call) against the
 //! question in the same turn or, where that turn asks nothing, in the user turn behind it. With
-//! `in_tool_results`, also in results of tools that neither read nor edit files nor run commands; the
-//! question is then the user's, with the string arguments of the call.
+//! `in_tool_results`, also in results of tools that neither read nor edit files nor run commands (the
+//! question is then the user's, with the string arguments of the call), and in documents whose source is plain text.
 //! Text around the chunks stays byte for byte; chunks that stay keep their bytes, tags and numbers.
 //!
 //! ## When it stays out
 //! Fewer than three chunks or no single clear delimiter (`ambiguous-chunks`); no question, or a task
-//! about the whole context such as a summary (`no-question`); scores that tell nothing apart. Documents
-//! and other media stay, also those with text inside.
+//! about the whole context such as a summary (`no-question`); scores that tell nothing apart. Documents with
+//! citations on, and all other media, stay as they are.
 //!
 //! ## Example
 //! Of 20 retrieved passages the 8 that hold most of the evidence stay, the best one first.
@@ -22,16 +22,22 @@
 
 mod arrange;
 #[cfg(test)]
+mod forms;
+mod said;
+#[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
-use secateur_rank::chunks::{Chunks, WhyNot, find_chunks, question_among};
+use secateur_rank::chunks::{
+    BlockRun, Chunks, MIN_CHUNKS, WhyNot, find_block_run, find_chunks, question_among,
+};
 
-use self::arrange::{Verdict, arrange};
+use self::arrange::{Verdict, arrange, arrange_blocks};
+use self::said::{Heard, Said};
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
-use crate::edit::{ChunkCount, Piece, Plan, SkipReason, StrategyId, Target, Why};
+use crate::edit::{Arrangement, ChunkCount, Piece, Plan, SkipReason, StrategyId, Target, Why};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind, TurnId};
 
@@ -51,9 +57,9 @@ pub enum ChunkOrder {
 #[serde(rename_all = "kebab-case")]
 pub enum ChunkScorer {
     /// Words.
-    #[default]
     Lexical,
     /// Words and likeness of meaning. The same as `lexical` in builds without the static table.
+    #[default]
     Hybrid,
 }
 
@@ -66,15 +72,16 @@ options! {
         min_score: f64 = 0.38,
         /// At least this many chunks stay, the best ones.
         min_keep: usize = 3,
-        /// At most this many chunks stay; 0 is no limit. Wins over `min_keep`.
+        /// At least this share of the chunks stays, the best ones, 0 to 1; of more than 20 chunks, this share of 20.
+        keep_share: f64 = 0.45,
+        /// At most this many chunks stay; 0 is no limit. Wins over `min_keep` and `keep_share`.
         max_keep: usize = 0,
         /// Chunks stay, best first, until they hold this share of the total score (scores squared, so
         /// that one clear winner fills it soon and a flat ranking late), 0 to 1.
         keep_mass: f64 = 0.95,
-        /// What chunks are scored by: `lexical` (words) or `hybrid` (words and meaning; needs a build with
-        /// the static table).
-        scorer: ChunkScorer = ChunkScorer::Lexical,
-        /// Whether context in tool results is ranked too.
+        /// What chunks are scored by: `hybrid` (words and meaning) or `lexical` (words; twice as fast).
+        scorer: ChunkScorer = ChunkScorer::Hybrid,
+        /// Whether context in tool results and in plain text documents is ranked too.
         in_tool_results: bool = false,
         /// Whether the context of earlier questions is cut as it was when they were asked. Without it,
         /// what was cut once comes back with the next question.
@@ -135,44 +142,9 @@ impl Strategy for LowRankChunks {
     fn edits_last_user(&self) -> bool {
         true
     }
-}
 
-/// The texts of a user turn.
-struct Said<'a> {
-    turn: TurnId,
-    texts: Vec<(PartId, Cow<'a, str>, Option<Chunks>)>,
-}
-
-impl Said<'_> {
-    fn has_chunks(&self) -> bool {
-        self.texts.iter().any(|(_, _, chunks)| chunks.is_some())
-    }
-
-    /// What is said outside the chunks, before and behind the text at `place`.
-    fn beside(&self, place: usize) -> (String, String) {
-        let outside = |texts: &[(PartId, Cow<'_, str>, Option<Chunks>)]| {
-            let mut all = String::new();
-            for (_, text, chunks) in texts {
-                let (before, behind) = chunks
-                    .as_ref()
-                    .map_or((text.as_ref(), ""), |chunks| chunks.around(text));
-                for said in [before, behind] {
-                    all.push_str(said);
-                    all.push_str("\n\n");
-                }
-            }
-            all
-        };
-        (
-            outside(&self.texts[..place]),
-            outside(self.texts.get(place + 1..).unwrap_or_default()),
-        )
-    }
-
-    /// What is asked outside the chunks.
-    fn question(&self) -> String {
-        let (all, _) = self.beside(self.texts.len());
-        question_among("", &all).to_owned()
+    fn edits_documents(&self) -> bool {
+        self.in_tool_results
     }
 }
 
@@ -220,44 +192,82 @@ impl<'a> Walk<'_, '_, 'a> {
         let target = Target::Turn(said.turn);
         self.plan
             .leave(Some(LowRankChunks::ID), target, SkipReason::NoQuestion);
-        let of_turn = said.texts.iter().filter_map(|(part, _, chunks)| {
-            let kept = chunks.as_ref()?.spans.len();
-            Some(whole(*part, kept))
-        });
-        self.plan.chunks.extend(of_turn);
+        for heard in &said.texts {
+            let chunks = heard.chunks.as_ref();
+            let count = chunks.map(|chunks| whole(heard.part, chunks.spans.len()));
+            self.plan.chunks.extend(count);
+        }
+        if let Some(run) = &said.run {
+            let first = said.texts[run.blocks.start].part;
+            self.plan.chunks.push(whole(first, run.blocks.len()));
+        }
     }
 
+    /// The texts of a turn and the chunks in them. What could be context and is not clear is noted as left alone.
     fn read(&mut self, turn: TurnId) -> Said<'a> {
-        let texts = self
-            .scene
-            .parts(turn)
-            .filter(|&part| self.scene.kind(part) == PartKind::Text)
-            .map(|part| {
-                let text = self.scene.text(part);
-                let chunks = self.chunks(part, &text);
-                (part, text, chunks)
-            });
-        // Skips are noted on the way.
-        let mut found = Vec::new();
-        let mut skips = Vec::new();
-        for (part, text, chunks) in texts {
+        let mut said = Said {
+            turn,
+            texts: Vec::new(),
+            run: None,
+        };
+        let mut doubtful = Vec::new();
+        for part in self.scene.parts(turn) {
+            let is_document = self.scene.kind(part) == PartKind::Media;
+            let is_text = match self.scene.kind(part) {
+                PartKind::Text => true,
+                PartKind::Media => self.options.in_tool_results,
+                _ => false,
+            };
+            let text = match is_text {
+                true => self.scene.text(part),
+                false => Cow::Borrowed(""),
+            };
+            let chunks = self.chunks(part, &text);
             if chunks == Err(Some(SkipReason::AmbiguousChunks)) {
-                skips.push(part);
+                doubtful.push(Target::Part(part));
             }
-            found.push((part, text, chunks.ok()));
+            said.texts.push(Heard {
+                part,
+                text,
+                chunks: chunks.ok(),
+                is_document,
+            });
         }
-        for part in skips {
+        if said.texts.len() >= MIN_CHUNKS && !said.has_chunks() {
+            match self.block_run(&said) {
+                Ok(run) => {
+                    doubtful.clear();
+                    said.run = Some(run);
+                }
+                Err(WhyNot::Ambiguous) => doubtful = vec![Target::Turn(turn)],
+                Err(WhyNot::NoChunks | WhyNot::TooFew) => {}
+            }
+        }
+        for target in doubtful {
             let reason = SkipReason::AmbiguousChunks;
-            self.plan
-                .leave(Some(LowRankChunks::ID), Target::Part(part), reason);
+            self.plan.leave(Some(LowRankChunks::ID), target, reason);
         }
-        Said { turn, texts: found }
+        said
+    }
+
+    /// Text blocks of a turn that are one chunk each.
+    fn block_run(&self, said: &Said<'a>) -> Result<BlockRun, WhyNot> {
+        let block = |heard: &Heard<'a>| !heard.is_document && self.is_untouched(heard.part);
+        let texts = said.texts.iter().map(|heard| match block(heard) {
+            true => heard.text.as_ref(),
+            false => "",
+        });
+        find_block_run(&texts.collect::<Vec<_>>())
+    }
+
+    fn is_untouched(&self, part: PartId) -> bool {
+        self.scene.state(part) == PartState::Whole && !self.scene.is_signed(part)
     }
 
     /// The chunks of an untouched text.
     fn chunks(&self, part: PartId, text: &str) -> Result<Chunks, Option<SkipReason>> {
-        let is_whole = self.scene.state(part) == PartState::Whole;
-        if !is_whole || self.scene.is_signed(part) || self.scene.decoded_chars(part).is_none() {
+        // A structured result has text and no text block: it could not be put together again.
+        if !self.is_untouched(part) || self.scene.text_blocks(part) == 0 {
             return Err(None);
         }
         find_chunks(text).map_err(|why| match why {
@@ -268,20 +278,60 @@ impl<'a> Walk<'_, '_, 'a> {
 
     /// Ranks the chunks of a turn, against its own question or that of the turn behind it.
     fn rank(&mut self, said: &Said<'a>, question: Option<&str>) {
-        for (place, (part, text, chunks)) in said.texts.iter().enumerate() {
-            let Some(chunks) = chunks else { continue };
-            let (before_it, behind_it) = said.beside(place);
+        for (place, heard) in said.texts.iter().enumerate() {
+            let Some(chunks) = &heard.chunks else {
+                continue;
+            };
+            let (before_it, behind_it) = said.beside(place..place + 1);
             let ask = |text: &str, chunks: &Chunks| {
                 if let Some(question) = question {
                     return question.to_owned();
                 }
-                let (before, behind) = chunks.around(text);
+                let (before, behind) = match heard.is_document {
+                    true => ("", ""),
+                    false => chunks.around(text),
+                };
                 let before = format!("{before_it}{before}");
                 let behind = format!("{behind}\n\n{behind_it}");
                 question_among(&before, &behind).to_owned()
             };
-            self.cut(*part, text, chunks, ask);
+            self.cut(heard.part, &heard.text, chunks, ask);
         }
+        if let Some(run) = &said.run {
+            let (before, behind) = said.beside(run.blocks.clone());
+            let asked = question.unwrap_or_else(|| question_among(&before, &behind));
+            self.cut_blocks(&said.texts[run.blocks.clone()], run, asked);
+        }
+    }
+
+    /// Drops and reorders text blocks that are one chunk each.
+    fn cut_blocks(&mut self, blocks: &[Heard<'a>], run: &BlockRun, question: &str) {
+        let texts: Vec<&str> = blocks.iter().map(|heard| heard.text.as_ref()).collect();
+        let parts: Vec<PartId> = blocks.iter().map(|heard| heard.part).collect();
+        let (first, all) = (parts[0], parts.len());
+        match arrange_blocks(self.options, &texts, &run.spans, question) {
+            Verdict::Stay => self.plan.chunks.push(whole(first, all)),
+            Verdict::NoQuestion => self.nothing_asked(first, all),
+            Verdict::Keep(order) => {
+                let arranged = Arrangement {
+                    texts: order.iter().map(|&at| parts[at]).collect(),
+                    blocks: parts,
+                };
+                let (id, why) = (LowRankChunks::ID, Why::LowRankChunks);
+                self.plan.edits.push(self.scene.arrange(arranged, id, why));
+                self.plan.chunks.push(ChunkCount {
+                    part: first,
+                    kept: order.len(),
+                    dropped: all - order.len(),
+                });
+            }
+        }
+    }
+
+    fn nothing_asked(&mut self, part: PartId, chunks: usize) {
+        let (id, target) = (LowRankChunks::ID, Target::Part(part));
+        self.plan.leave(Some(id), target, SkipReason::NoQuestion);
+        self.plan.chunks.push(whole(part, chunks));
     }
 
     fn cut(
@@ -294,11 +344,7 @@ impl<'a> Walk<'_, '_, 'a> {
         let all = chunks.spans.len();
         match arrange(self.options, text, chunks, ask) {
             Verdict::Stay => self.plan.chunks.push(whole(part, all)),
-            Verdict::NoQuestion => {
-                let (id, target) = (LowRankChunks::ID, Target::Part(part));
-                self.plan.leave(Some(id), target, SkipReason::NoQuestion);
-                self.plan.chunks.push(whole(part, all));
-            }
+            Verdict::NoQuestion => self.nothing_asked(part, all),
             Verdict::Keep(order) => {
                 let pieces = chunks.pieces(text.len(), &order);
                 let pieces = pieces.into_iter().map(Piece::Keep).collect();

@@ -98,6 +98,11 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it may rewrite documents that are plain text (which are never dropped).
+    fn edits_documents(&self) -> bool {
+        false
+    }
+
     /// Whether it may rewrite system texts (which are never dropped).
     fn edits_system(&self) -> bool {
         false

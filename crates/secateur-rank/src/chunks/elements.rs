@@ -238,6 +238,17 @@ pub(super) fn run(text: &str, tree: &Tree) -> Result<Chunks, WhyNot> {
     })
 }
 
+/// The one chunk element that a text is, between `bounds`, with the place of its name.
+pub(super) fn whole(text: &str, bounds: &Range<usize>) -> Option<(usize, ChunkSpan)> {
+    if text.as_bytes().get(bounds.start) != Some(&b'<') {
+        return None;
+    }
+    let tree = read(text);
+    let element = tree.elements.first()?;
+    let is_chunk = !CONTAINERS.contains(&NAMES[element.name]);
+    (is_chunk && element.extent() == *bounds).then(|| (element.name, span(text, &tree, 0)))
+}
+
 fn span(text: &str, tree: &Tree, at: usize) -> ChunkSpan {
     let element = &tree.elements[at];
     let inner = trimmed(text, element.inner());

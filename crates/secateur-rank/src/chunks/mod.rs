@@ -1,9 +1,11 @@
 //! Finds the RAG chunks in a text and the question that they should answer.
 //!
 //! Three families of layout are known, from the most explicit to the least: runs of elements
-//! (`elements`), numbered runs (`numbered`) and blocks cut by a repeated line (`ruled`).
+//! (`elements`), numbered runs (`numbered`) and blocks cut by a repeated line (`ruled`). `blocks` finds the same
+//! where each chunk is a text of its own.
 //! A text that could be cut in two ways is refused: a wrong cut would tear a chunk apart.
 
+mod blocks;
 mod elements;
 mod lines;
 mod numbered;
@@ -14,6 +16,7 @@ mod tests;
 
 use std::ops::Range;
 
+pub use blocks::{BlockRun, find_block_run};
 pub use question::{asks_about_all, question_among};
 
 /// Fewer chunks than this are not a run.

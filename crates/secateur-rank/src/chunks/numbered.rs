@@ -22,20 +22,20 @@ const WORDS: [&str; 8] = [
 
 /// The shape of a marker. A run keeps to one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Shape {
+pub(super) struct Shape {
     heading: usize,
     word: Option<usize>,
     bracketed: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Marker {
-    shape: Shape,
-    number: u32,
+pub(super) struct Marker {
+    pub(super) shape: Shape,
+    pub(super) number: u32,
     line: usize,
-    title: Option<Range<usize>>,
+    pub(super) title: Option<Range<usize>>,
     /// Where the text behind the marker begins.
-    body: usize,
+    pub(super) body: usize,
     after_blank: bool,
 }
 
@@ -105,7 +105,8 @@ fn count_up<'m>(markers: &[&'m Marker]) -> Chain<'m> {
     }
 }
 
-fn marker(text: &str, line: &Line, at: usize) -> Option<Marker> {
+/// The marker that a line opens with.
+pub(super) fn marker(text: &str, line: &Line, at: usize) -> Option<Marker> {
     let content = &text[line.range.clone()];
     let trimmed_line = content.trim_start();
     let heading = trimmed_line.bytes().take_while(|b| *b == b'#').count();

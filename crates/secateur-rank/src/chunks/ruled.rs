@@ -16,7 +16,7 @@ pub(super) fn find(text: &str, lines: &[Line], region: &Region) -> Result<Chunks
         .iter()
         .filter_map(|at| between(text, lines, region, at))
         .collect();
-    found.extend(under_headings(text, lines, region));
+    found.extend(under_headings(text, lines, region)?);
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(_), false) => Err(WhyNot::Ambiguous),
@@ -83,8 +83,9 @@ fn first_heading(text: &str, block: &Range<usize>) -> Option<Range<usize>> {
         .filter(|t| !t.is_empty())
 }
 
-/// Blocks that begin with the same heading line. The last one ends where a question opens.
-fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks> {
+/// Blocks that begin with the same heading line. The last one ends where a question opens; where none does, it
+/// may hold what is asked, unless that stands before the blocks.
+fn under_headings(text: &str, lines: &[Line], region: &Region) -> Result<Option<Chunks>, WhyNot> {
     let mut headings: Vec<(&str, usize)> = lines
         .iter()
         .enumerate()
@@ -98,10 +99,9 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
     let mut repeated = headings
         .chunk_by(|a, b| a.0 == b.0)
         .filter(|same| same.len() >= MIN_CHUNKS);
-    let (same, other) = (repeated.next()?, repeated.next());
-    if other.is_some() {
-        return None;
-    }
+    let (Some(same), None) = (repeated.next(), repeated.next()) else {
+        return Ok(None);
+    };
     let asked_before = lines[..same[0].1].iter().any(|line| !line.blank);
     let mut spans = Vec::with_capacity(same.len());
     for (place, &(_, line)) in same.iter().enumerate() {
@@ -115,7 +115,7 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
                 match question {
                     Some(l) => l.range.start,
                     None if asked_before => region.bounds.end,
-                    None => return None,
+                    None => return Err(WhyNot::Ambiguous),
                 }
             }
         };
@@ -127,8 +127,8 @@ fn under_headings(text: &str, lines: &[Line], region: &Region) -> Option<Chunks>
             title: None,
         });
     }
-    Some(Chunks {
+    Ok(Some(Chunks {
         form: Form::Ruled,
         spans,
-    })
+    }))
 }

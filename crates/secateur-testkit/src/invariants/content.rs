@@ -1,5 +1,7 @@
 //! What must stay whatever a policy says: ends, media, unknown kinds, thinking.
 
+use std::borrow::Cow;
+
 use secateur_core::dialect::DialectId;
 use secateur_core::models;
 use serde_json::Value;
@@ -109,13 +111,32 @@ pub(super) fn untouchables_survive(
     dialect: DialectId,
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
+    edits_documents: bool,
 ) -> Result<(), String> {
-    let found = |request| of_kind(request, dialect, BlockKind::Untouchable);
+    let found = |request| -> Vec<Cow<'_, str>> {
+        let blocks = of_kind(request, dialect, BlockKind::Untouchable).into_iter();
+        let shown = |raw| match edits_documents {
+            true => without_plain_text(raw),
+            false => Cow::Borrowed(raw),
+        };
+        blocks.map(shown).collect()
+    };
     demand!(
         found(before) == found(after),
         "media or a block of unknown kind was lost or changed"
     );
     Ok(())
+}
+
+/// A block without the text of a plain text document that is not cited from.
+fn without_plain_text(raw: &str) -> Cow<'_, str> {
+    let mut block: Value = serde_json::from_str(raw).unwrap_or_default();
+    let is_plain = block["type"] == "document" && block["source"]["type"] == "text";
+    if !is_plain || block["citations"]["enabled"] == true {
+        return Cow::Borrowed(raw);
+    }
+    block["source"]["data"] = Value::Null;
+    Cow::Owned(block.to_string())
 }
 
 pub(super) fn thinking_is_whole_or_gone(

@@ -38,6 +38,17 @@ pub(super) fn items_survive(
                 }
             }
             Action::InsertTurn(turn, _) => inserted[item_at(view.turn_span(*turn).start)?] += 1,
+            Action::Arrange(arranged) => {
+                let first = arranged.blocks.first().ok_or("an arrangement of nothing")?;
+                let start = view
+                    .seat(*first)
+                    .ok_or("a block without a seat")?
+                    .span
+                    .start;
+                let at = starts.partition_point(|item| *item <= start as usize);
+                let at = at.checked_sub(1).ok_or("an edit before the list")?;
+                fates[at] = fates[at].and(Some(true));
+            }
             Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
                 let gone = matches!(edit.action, Action::DropPart(_))
                     && matches!(view.part(*part).home, Home::Item(_));
@@ -84,6 +95,7 @@ pub(super) fn texts_survive(
     let (before, after): (View<'_>, View<'_>) = (read(body)?, read(out)?);
     let mut parts = after.part_ids();
     let mut edits = vec![None; before.parts().len()];
+    let mut moved = vec![None; before.parts().len()];
     let mut is_gone = vec![false; before.parts().len()];
     let mut inserted_at = vec![0usize; before.parts().len()];
     for edit in &plan.edits {
@@ -94,6 +106,14 @@ pub(super) fn texts_survive(
             Action::DropPart(part) => is_gone[part.index()] = true,
             Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
                 edits[part.index()] = Some(&edit.action);
+            }
+            Action::Arrange(arranged) => {
+                for (at, block) in arranged.blocks.iter().enumerate() {
+                    match arranged.texts.get(at) {
+                        Some(text) => moved[block.index()] = Some(*text),
+                        None => is_gone[block.index()] = true,
+                    }
+                }
             }
             Action::InsertTurn(turn, _) => {
                 // A turn with nothing in it has no part to stand before; the next one has.
@@ -112,6 +132,13 @@ pub(super) fn texts_survive(
             continue;
         }
         let now = parts.next().ok_or("a part is missing")?;
+        if let Some(text) = moved[id.index()] {
+            demand!(
+                after.text(now) == before.text(text),
+                "a moved text is not what it was"
+            );
+            continue;
+        }
         match edits[id.index()] {
             None => {
                 let (was, is) = (before.part(id).value, after.part(now).value);

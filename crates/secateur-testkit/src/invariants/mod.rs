@@ -163,7 +163,9 @@ fn judge(
         .iter()
         .any(|strategy| strategy.edits_last_user());
     ends_survive(dialect, &before, &after, edits_last_user)?;
-    untouchables_survive(dialect, &before, &after)?;
+    let strategies = named.policy.strategies();
+    let edits_documents = strategies.iter().any(|strategy| strategy.edits_documents());
+    untouchables_survive(dialect, &before, &after, edits_documents)?;
     let in_rounds = named.policy.cadence == secateur_core::policy::Cadence::Rounds;
     thinking_is_whole_or_gone(dialect, &before, &after, first_edit_at, in_rounds)?;
     stays_acceptable(dialect, body, out)

@@ -4,7 +4,7 @@
 //! that stand best first are taken as arranged before; a result that a second look would change again
 //! is not sent.
 
-use secateur_rank::chunks::{ChunkSpan, Chunks, asks_about_all, find_chunks};
+use secateur_rank::chunks::{ChunkSpan, Chunks, asks_about_all, find_block_run, find_chunks};
 use secateur_rank::{Chunk, Ranker, Rule, Scorer, Weights, select};
 
 use super::{ChunkOrder, ChunkScorer, LowRankChunks};
@@ -31,14 +31,47 @@ pub(super) fn arrange(
     if !question.chars().any(char::is_alphanumeric) || asks_about_all(&question) {
         return Verdict::NoQuestion;
     }
-    let Some(order) = options.order_of(text, chunks, &question) else {
+    let of_text = |text: &str, chunks: &Chunks, question: &str| {
+        let read: Vec<Chunk<'_>> = chunks.spans.iter().map(|span| read(text, span)).collect();
+        options.order_of(&read, question)
+    };
+    let Some(order) = of_text(text, chunks, &question) else {
         return Verdict::Stay;
     };
     if options.order == ChunkOrder::Relevance {
         let again = chunks.arranged(text, &order);
         let changes_again = find_chunks(&again).is_ok_and(|found| {
             let question = ask(&again, &found);
-            options.order_of(&again, &found, &question).is_some()
+            of_text(&again, &found, &question).is_some()
+        });
+        if changes_again {
+            return Verdict::Stay;
+        }
+    }
+    Verdict::Keep(order)
+}
+
+/// Decides about chunks that are a text block each.
+pub(super) fn arrange_blocks(
+    options: &LowRankChunks,
+    texts: &[&str],
+    spans: &[ChunkSpan],
+    question: &str,
+) -> Verdict {
+    if !question.chars().any(char::is_alphanumeric) || asks_about_all(question) {
+        return Verdict::NoQuestion;
+    }
+    let read_all = |texts: &[&str], spans: &[ChunkSpan]| {
+        let each = texts.iter().zip(spans).map(|(text, span)| read(text, span));
+        options.order_of(&each.collect::<Vec<_>>(), question)
+    };
+    let Some(order) = read_all(texts, spans) else {
+        return Verdict::Stay;
+    };
+    if options.order == ChunkOrder::Relevance {
+        let again: Vec<&str> = order.iter().map(|&at| texts[at]).collect();
+        let changes_again = find_block_run(&again).is_ok_and(|found| {
+            found.blocks.len() == again.len() && read_all(&again, &found.spans).is_some()
         });
         if changes_again {
             return Verdict::Stay;
@@ -63,12 +96,13 @@ impl LowRankChunks {
                 0 => usize::MAX,
                 limit => limit,
             },
+            keep_share: to_f32(self.keep_share),
             keep_mass: to_f32(self.keep_mass),
         }
     }
 
     /// The chunks that stay, in their new order; `None` if that is what there is.
-    fn order_of(&self, text: &str, chunks: &Chunks, question: &str) -> Option<Vec<usize>> {
+    fn order_of(&self, read: &[Chunk<'_>], question: &str) -> Option<Vec<usize>> {
         let scorer = match self.scorer {
             ChunkScorer::Lexical => Scorer::Lexical,
             ChunkScorer::Hybrid => Scorer::Hybrid,
@@ -79,15 +113,14 @@ impl LowRankChunks {
             ..Weights::default()
         };
         let by_words = Ranker::with_weights(scorer, unplaced);
-        let read: Vec<Chunk<'_>> = chunks.spans.iter().map(|span| read(text, span)).collect();
         let rule = self.rule();
         let is_relevance = self.order == ChunkOrder::Relevance;
-        if is_relevance && is_arranged(&by_words.scores(question, &read), &rule) {
+        if is_relevance && is_arranged(&by_words.scores(question, read), &rule) {
             return None;
         }
-        let mut order = select(&Ranker::new(scorer).scores(question, &read), &rule);
+        let mut order = select(&Ranker::new(scorer).scores(question, read), &rule);
         if is_relevance {
-            settle(&by_words, question, &read, &mut order);
+            settle(&by_words, question, read, &mut order);
         } else {
             order.sort_unstable();
         }
@@ -112,12 +145,14 @@ fn settle(ranker: &Ranker, question: &str, read: &[Chunk<'_>], order: &mut [usiz
     }
 }
 
-/// Best first, within the limit, and with no tail that the rule would not have kept.
+/// Best first and within the limit: this many chunks stand so by chance once in 120 times. Fewer must also have no
+/// tail that the rule would not have kept.
 fn is_arranged(scores: &[f32], rule: &Rule) -> bool {
+    const NO_CHANCE: usize = 5;
     let tail = scores.get(rule.min_keep..).unwrap_or_default();
     scores.len() <= rule.max_keep
         && scores.is_sorted_by(|one, next| one >= next)
-        && tail.iter().all(|&score| score >= rule.min_score / 2.0)
+        && (scores.len() >= NO_CHANCE || tail.iter().all(|&score| score >= rule.min_score / 2.0))
 }
 
 #[expect(

@@ -8,10 +8,10 @@ use crate::dialect::DialectId;
 use crate::edit::SkipReason;
 use crate::strategy::bodies::{Pruned, Say, body, exchange, model, pruned, pruned_once, user};
 
-const QUESTION: &str = "Which layer of the eye is vascular?";
+pub(super) const QUESTION: &str = "Which layer of the eye is vascular?";
 
 /// Passages; the third answers the question.
-const PASSAGES: [&str; 8] = [
+pub(super) const PASSAGES: [&str; 8] = [
     "Trains in the valley run every hour and stop at each village.",
     "The harbour was widened in 1910 for larger ships.",
     "The uvea is the vascular middle layer of the eye.",
@@ -22,7 +22,7 @@ const PASSAGES: [&str; 8] = [
     "The lens of the eye focuses light on the retina.",
 ];
 
-fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+pub(super) fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
     let policy = format!("strategies = [\"low-rank-chunks\"]\n[low-rank-chunks]\n{options}\n");
     pruned(dialect, says, &policy)
 }
@@ -32,7 +32,7 @@ fn once(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
     pruned_once(dialect, body(dialect, says).as_bytes(), &policy)
 }
 
-fn reasons(found: &Pruned) -> Vec<SkipReason> {
+pub(super) fn reasons(found: &Pruned) -> Vec<SkipReason> {
     let skips = found.report.plan.skips.iter();
     skips.map(|skip| skip.reason).collect()
 }
@@ -57,7 +57,7 @@ fn ruled(passages: &[&str]) -> String {
     format!("---\n{}\n---", passages.join("\n---\n"))
 }
 
-fn kept(text: &str) -> Vec<usize> {
+pub(super) fn kept(text: &str) -> Vec<usize> {
     let mut places: Vec<(usize, usize)> = PASSAGES
         .iter()
         .enumerate()
@@ -229,17 +229,6 @@ fn context_in_tool_results_is_ranked_only_when_asked_for() {
 }
 
 #[test]
-fn a_text_inside_a_document_block_stays() {
-    let source = json!({"type": "text", "media_type": "text/plain", "data": elements(&PASSAGES)});
-    let blocks =
-        json!([{"type": "document", "source": source}, {"type": "text", "text": QUESTION}]);
-    let input = json!({"messages": [{"role": "user", "content": blocks}]}).to_string();
-    let policy = "strategies = ['low-rank-chunks']\n[low-rank-chunks]\nin_tool_results = true";
-    let found = pruned_once(DialectId::AnthropicMessages, input.as_bytes(), policy);
-    assert!(found.report.plan.edits.is_empty());
-}
-
-#[test]
 fn doubt_is_a_skip() {
     let two = format!(
         "<chunk>{}</chunk><chunk>{}</chunk>\n{QUESTION}",
@@ -380,7 +369,16 @@ fn the_defaults_are_those_of_the_ranker() {
         ours.keep_mass,
         f64::from(rule.keep_mass * 100.0).round() / 100.0
     );
+    assert_eq!(
+        ours.keep_share,
+        f64::from(rule.keep_share * 100.0).round() / 100.0
+    );
     assert_eq!(ours.min_keep, rule.min_keep);
+    let is_hybrid = ours.scorer == super::ChunkScorer::Hybrid;
+    assert_eq!(
+        is_hybrid,
+        secateur_rank::Scorer::default() == secateur_rank::Scorer::Hybrid
+    );
 }
 
 proptest! {

@@ -53,13 +53,13 @@ pub(crate) fn calls_of(body: &[u8], dialect: DialectId, report: &Report) -> Opti
         .iter()
         .filter(|edit| !is_in_sight(edit.why))
     {
-        match edit.action {
-            Action::DropTurn(turn) => cut.extend(calls_in(turn).map(|call| hashed(&view, call))),
+        match &edit.action {
+            Action::DropTurn(turn) => cut.extend(calls_in(*turn).map(|call| hashed(&view, call))),
             Action::Rewrite(part, _) | Action::DropPart(part) => {
-                let call = exchanges.call_of(part);
+                let call = exchanges.call_of(*part);
                 cut.extend(call.map(|call| hashed(&view, call)));
             }
-            Action::ReplaceInput(..) | Action::InsertTurn(..) => {}
+            Action::ReplaceInput(..) | Action::InsertTurn(..) | Action::Arrange(_) => {}
         }
         if cut.len() >= MAX_CALLS {
             break;

@@ -1,0 +1,75 @@
+//! What a user turn says: its texts, the chunks in them, and the question outside the chunks.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use secateur_rank::chunks::{BlockRun, Chunks, question_among};
+
+use crate::view::{PartId, TurnId};
+
+/// One part of a turn. Parts without text count, so that blocks which follow each other are known.
+pub(super) struct Heard<'a> {
+    pub(super) part: PartId,
+    pub(super) text: Cow<'a, str>,
+    pub(super) chunks: Option<Chunks>,
+    /// The text is a document's: it is context, and asks nothing.
+    pub(super) is_document: bool,
+}
+
+/// The texts of a user turn.
+pub(super) struct Said<'a> {
+    pub(super) turn: TurnId,
+    pub(super) texts: Vec<Heard<'a>>,
+    /// Texts that are one chunk each, where no text holds several.
+    pub(super) run: Option<BlockRun>,
+}
+
+impl Said<'_> {
+    pub(super) fn has_chunks(&self) -> bool {
+        self.run.is_some() || self.texts.iter().any(|heard| heard.chunks.is_some())
+    }
+
+    /// What is said outside the chunks, before and behind the texts of `places`.
+    pub(super) fn beside(&self, places: Range<usize>) -> (String, String) {
+        (
+            self.outside(0..places.start),
+            self.outside(places.end..self.texts.len()),
+        )
+    }
+
+    /// What is asked outside the chunks.
+    pub(super) fn question(&self) -> String {
+        question_among("", &self.outside(0..self.texts.len())).to_owned()
+    }
+
+    fn outside(&self, places: Range<usize>) -> String {
+        let mut all = String::new();
+        for place in places {
+            let is_chunk = self
+                .run
+                .as_ref()
+                .is_some_and(|run| run.blocks.contains(&place));
+            let Some(heard) = self.texts.get(place) else {
+                continue;
+            };
+            if is_chunk || heard.is_document {
+                continue;
+            }
+            for said in heard.around() {
+                all.push_str(said);
+                all.push_str("\n\n");
+            }
+        }
+        all
+    }
+}
+
+impl Heard<'_> {
+    /// What stands before and behind the chunks of the text.
+    pub(super) fn around(&self) -> [&str; 2] {
+        match &self.chunks {
+            Some(chunks) => chunks.around(&self.text).into(),
+            None => [&self.text, ""],
+        }
+    }
+}
