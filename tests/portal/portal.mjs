@@ -175,12 +175,14 @@ await check("scores that clients post break the floor, the timeline shows it, an
   assert.equal(await page.locator(".entry.bad").count(), 0);
   const rated = await Promise.all(Array.from({ length: 30 }, (_, at) => send(base, "coding", session(10, `Task ${at}.`))));
   for (const { stack } of rated) assert.equal(stack, "m7");
-  for (const { id } of rated.slice(1)) {
-    const posted = await postScore(base, id, 0.6);
+  // Worse and worse: from 1 down to 0.42.
+  const score = (at) => 1 - at / 50;
+  for (const [at, { id }] of rated.slice(0, -1).entries()) {
+    const posted = await postScore(base, id, score(at));
     assert.deepEqual([posted.status, posted.stack], [200, "m7"]);
   }
   assert.match((await send(base, "coding", session(24))).stack, /m7/, "29 scores are not enough");
-  await postScore(base, rated[0].id, 0.6);
+  await postScore(base, rated.at(-1).id, score(29));
   await until("the stack is off", async () => (await send(base, "coding", session(24))).stack === "none");
   await until("the other process on this ledger stops pruning", async () => (await send(stage.locked, "coding", session(24))).stack === "none");
   await until("the timeline shows it", async () => {
@@ -188,7 +190,7 @@ await check("scores that clients post break the floor, the timeline shows it, an
     return (await page.locator(".entry.bad").count()) > 0;
   });
   const entry = page.locator(".entry.bad").first();
-  assert.match(await entry.innerText(), /Rolled back[^]*m7[^]*mean 0.600 of 30 scores is under the floor 0.950/);
+  assert.match(await entry.innerText(), /Rolled back[^]*m7[^]*mean 0.710 of 30 scores is under the floor 0.950/);
   assert.ok((await page.locator("#score .mark").count()) >= 1);
   assert.match(await page.locator("#score desc").textContent(), /m7 rolled back/);
   assert.ok(await page.locator("#score .floor").count());
