@@ -227,12 +227,17 @@ fn bits(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Vec<Bit>
 }
 
 fn new_text(note: &str) -> Bit {
-    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if note.bytes().all(is_plain) {
-        return Bit::Text(note.to_owned().into());
-    }
+    let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
     let mut escaped = String::with_capacity(note.len() + 8);
-    escape_into(note, &mut escaped);
+    let mut rest = note;
+    // What needs no escape is copied run by run.
+    while let Some(at) = rest.as_bytes().iter().position(is_special) {
+        let (plain, special) = rest.split_at(at);
+        escaped.push_str(plain);
+        escape_into(&special[..1], &mut escaped);
+        rest = &special[1..];
+    }
+    escaped.push_str(rest);
     Bit::Text(escaped.into())
 }
 

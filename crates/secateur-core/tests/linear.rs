@@ -22,10 +22,6 @@ fn visits(body: &[u8], turns: usize, policy: &Policy) -> f64 {
     let outcome = prune(body, &request, policy);
     assert_eq!(outcome.error, None);
     let account = outcome.report.account.unwrap();
-    println!(
-        "{turns} turns: {} visits, {} rounds",
-        account.visits, account.rounds
-    );
     account.visits as f64 / turns as f64
 }
 

@@ -25,22 +25,19 @@ const SPOTS_PER_LINE: usize = 6;
 /// About how many bytes of a conversation bring a line.
 const BYTES_PER_LINE: usize = 96;
 
-/// A place where a line stands that may start a run.
-#[derive(Clone, Copy)]
-struct Spot {
+/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here,
+/// close together.
+struct Known {
     key: LineKey,
-    /// A byte of the mark of the line behind it, below those of the spots of equal lines before it: most runs
-    /// of one line end without a look at any text.
+    /// A byte of the mark of the line behind it, for each of its newest spots, the newest lowest: most runs of
+    /// one line end without a look at any text.
     nexts: u64,
-    text: u32,
-    /// Index in [`Shown::lines`].
-    line: u32,
-    /// The spot of an equal line before it, as index + 1; 0 is none.
-    older: u32,
+    /// Its newest spot, as index + 1.
+    newest: u32,
 }
 
-impl Spot {
-    /// Whether the line may stand behind one of the newest spots of this one's line.
+impl Known {
+    /// Whether the line may stand behind one of the newest spots of this one.
     fn may_precede(&self, line: LineKey) -> bool {
         const ONES: u64 = 0x0101_0101_0101_0101;
         const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -48,6 +45,16 @@ impl Spot {
         let differences = self.nexts ^ (ONES * u64::from(line.mark())) | OLDER;
         differences.wrapping_sub(ONES) & !differences & HIGHS != 0
     }
+}
+
+/// A place where a line stands.
+#[derive(Clone, Copy)]
+struct Spot {
+    text: u32,
+    /// Index in [`Shown::lines`].
+    line: u32,
+    /// The spot of an equal line before it, as index + 1; 0 is none.
+    older: u32,
 }
 
 struct Text {
@@ -65,21 +72,21 @@ pub(super) struct Shown {
     /// The lines of all texts, one text after the other.
     lines: Vec<LineKey>,
     spots: Vec<Spot>,
-    /// For each slot the newest spot of a line, as index + 1; 0 is free. Never more than half full; its
-    /// length is a power of two.
-    newest: Vec<u32>,
-    /// Scratch: the slots of the lines that are looked for.
-    slots: Vec<u32>,
+    /// The lines that may start a run, each once.
+    known: Vec<Known>,
+    /// For each slot a known line, as index + 1; 0 is free. Never more than half full; its length is a power of
+    /// two.
+    table: Vec<u32>,
+    /// Scratch: the known lines that the lines which are looked for are, as index + 1; 0 is none.
+    found: Vec<u32>,
 }
 
 impl Shown {
-    /// Makes room once for the lines of a conversation with so many bytes.
+    /// Makes room for the lines of a conversation with so many bytes.
     pub(super) fn expect(&mut self, bytes: usize) {
-        if self.newest.is_empty() {
-            let lines = bytes / BYTES_PER_LINE;
-            self.make_room(lines);
-            self.spots.reserve(lines);
-            self.lines.reserve(lines);
+        if self.lines.is_empty() {
+            self.lines.reserve(bytes / BYTES_PER_LINE);
+            self.spots.reserve(bytes / BYTES_PER_LINE);
         }
     }
 
@@ -93,73 +100,79 @@ impl Shown {
         size: impl Fn(usize) -> usize,
     ) -> Vec<Repeat> {
         self.make_room(keys.len());
-        let mut slots = std::mem::take(&mut self.slots);
-        slots.clear();
-        slots.resize(keys.len(), 0);
-        let mut found = Vec::new();
+        let mut known_lines = std::mem::take(&mut self.found);
+        known_lines.clear();
+        known_lines.resize(keys.len(), 0);
+        let mut repeats = Vec::new();
         let mut at = 0;
-        while let (Some(key), Some(slot_of_line)) = (keys.get(at), slots.get_mut(at)) {
+        while let (Some(key), Some(number)) = (keys.get(at), known_lines.get_mut(at)) {
             at += 1;
             if !key.is_anchor() {
                 continue;
             }
-            let slot = self.slot(*key);
-            *slot_of_line = index(slot);
-            let Some(spot) = self.spot(self.newest[slot]) else {
+            *number = self.table[self.slot(*key)];
+            let Some(known) = self.known(*number) else {
                 continue;
             };
             let first = at - 1;
-            let may_go_on = keys.get(at).is_some_and(|next| spot.may_precede(*next));
+            let may_go_on = keys.get(at).is_some_and(|next| known.may_precede(*next));
             // A run of one line, which most are, is mostly too short wherever it stands.
             if !may_go_on && !length.may_be_enough(1, size(first)) {
                 continue;
             }
-            if let Some((lines, source)) = self.longest(self.newest[slot], &keys[first..])
+            let longest = if may_go_on {
+                self.longest(known, &keys[first..])
+            } else {
+                self.newest_live(known.newest).map(|source| (1, source))
+            };
+            if let Some((lines, source)) = longest
                 && length.is_enough(lines, (first..first + lines).map(&size).sum(), source)
             {
                 at = first + lines;
-                found.push(Repeat {
+                repeats.push(Repeat {
                     first,
                     lines,
                     source,
                 });
             }
         }
-        for repeat in &found {
+        for repeat in &repeats {
             keys[repeat.first..repeat.first + repeat.lines].fill(LineKey::GONE);
         }
-        self.push(part, keys, &slots);
-        self.slots = slots;
-        found
+        self.push(part, keys, &known_lines);
+        self.found = known_lines;
+        repeats
     }
 
     /// Takes in a new text as it is.
     pub(super) fn add(&mut self, part: PartId, keys: &[LineKey]) {
         self.make_room(keys.len());
-        let slots: Vec<u32> = keys.iter().map(|key| index(self.home(*key))).collect();
-        self.push(part, keys, &slots);
+        self.push(part, keys, &[]);
     }
 
-    /// `slots`: where to begin to look for each line's slot.
-    fn push(&mut self, part: PartId, keys: &[LineKey], slots: &[u32]) {
+    /// `known`: the known lines that these are, as index + 1, where that was looked up.
+    fn push(&mut self, part: PartId, keys: &[LineKey], known: &[u32]) {
         let text = index(self.texts.len());
         let first = self.lines.len();
-        for (at, (&key, &slot)) in keys.iter().zip(slots).enumerate() {
+        for (at, &key) in keys.iter().enumerate() {
             if !key.is_anchor() {
                 continue;
             }
-            let slot = self.slot_from(slot as usize, key);
-            let older = self.newest[slot];
-            let nexts = self.spot(older).map_or(0, |spot| spot.nexts << 8);
+            let number = match known.get(at) {
+                Some(&number) if number > 0 => number,
+                // A line above may have been the first of its kind.
+                _ => self.know(key),
+            };
             let next = keys.get(at + 1).map_or(0, |next| next.mark());
-            self.spots.push(Spot {
-                key,
-                nexts: nexts | u64::from(next),
-                text,
-                line: index(first + at),
-                older,
-            });
-            self.newest[slot] = index(self.spots.len());
+            let spot = index(self.spots.len() + 1);
+            if let Some(known) = self.known.get_mut(number as usize - 1) {
+                known.nexts = known.nexts << 8 | u64::from(next);
+                self.spots.push(Spot {
+                    text,
+                    line: index(first + at),
+                    older: std::mem::replace(&mut known.newest, spot),
+                });
+            }
         }
         self.lines.extend_from_slice(keys);
         self.texts.push(Text {
@@ -174,19 +187,52 @@ impl Shown {
         self.spots.get((number as usize).checked_sub(1)?)
     }
 
-    /// The longest run at the start of `keys` that stands in a live text, newest first. `next`: the newest
-    /// spot of the first line, as index + 1.
-    #[inline(never)]
-    fn longest(&self, mut next: u32, keys: &[LineKey]) -> Option<(usize, PartId)> {
-        let second = keys.get(1).map_or(0, |key| key.mark());
-        let mut best: Option<(usize, PartId)> = None;
+    /// The known line of this index + 1.
+    fn known(&self, number: u32) -> Option<&Known> {
+        self.known.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The number of a line, which is known from now on.
+    fn know(&mut self, key: LineKey) -> u32 {
+        let slot = self.slot(key);
+        if self.table[slot] == 0 {
+            self.known.push(Known {
+                key,
+                nexts: 0,
+                newest: 0,
+            });
+            self.table[slot] = index(self.known.len());
+        }
+        self.table[slot]
+    }
+
+    /// The newest live text that holds the line of this spot, given as index + 1.
+    fn newest_live(&self, mut next: u32) -> Option<PartId> {
         for _ in 0..SPOTS_PER_LINE {
+            let spot = self.spot(next)?;
+            let text = &self.texts[spot.text as usize];
+            if !text.is_gone {
+                return Some(text.part);
+            }
+            next = spot.older;
+        }
+        None
+    }
+
+    /// The longest run at the start of `keys`, whose first line is known, that stands in a live text, newest
+    /// first.
+    #[inline(never)]
+    fn longest(&self, known: &Known, keys: &[LineKey]) -> Option<(usize, PartId)> {
+        let second = keys.get(1).map_or(0, |key| key.mark());
+        let marks = known.nexts.to_le_bytes();
+        let mut next = known.newest;
+        let mut best: Option<(usize, PartId)> = None;
+        for mark in &marks[..SPOTS_PER_LINE] {
             let Some(spot) = self.spot(next) else {
                 break;
             };
             next = spot.older;
-            let may_go_on = spot.nexts.to_le_bytes()[0] == second;
-            if !may_go_on && best.is_some() {
+            if *mark != second && best.is_some() {
                 continue;
             }
             let text = &self.texts[spot.text as usize];
@@ -211,22 +257,12 @@ impl Shown {
         }
     }
 
-    /// Where the search for a line's slot begins.
-    fn home(&self, key: LineKey) -> usize {
-        key.slot(self.newest.len().trailing_zeros())
-    }
-
     /// The slot of a line, or the free one where it belongs.
     fn slot(&self, key: LineKey) -> usize {
-        self.slot_from(self.home(key), key)
-    }
-
-    fn slot_from(&self, mut slot: usize, key: LineKey) -> usize {
+        let mut slot = key.slot(self.table.len().trailing_zeros());
         loop {
-            match self.newest[slot].checked_sub(1) {
-                Some(spot) if self.spots[spot as usize].key != key => {
-                    slot = (slot + 1) & (self.newest.len() - 1);
-                }
+            match self.known(self.table[slot]) {
+                Some(known) if known.key != key => slot = (slot + 1) & (self.table.len() - 1),
                 _ => return slot,
             }
         }
@@ -234,15 +270,14 @@ impl Shown {
 
     /// Makes room for so many more lines.
     fn make_room(&mut self, lines: usize) {
-        let wanted = (self.spots.len() + lines) * 2;
-        if wanted < self.newest.len() {
+        let wanted = (self.known.len() + lines) * 2;
+        if wanted < self.table.len() {
             return;
         }
-        let length = (wanted + 1).next_power_of_two().max(self.newest.len() * 2);
-        self.newest = vec![0; length.max(1 << 10)];
-        for at in 0..self.spots.len() {
-            let slot = self.slot(self.spots[at].key);
-            self.newest[slot] = index(at + 1);
+        self.table = vec![0; (wanted * 2).next_power_of_two().max(1 << 10)];
+        for at in 0..self.known.len() {
+            let slot = self.slot(self.known[at].key);
+            self.table[slot] = index(at + 1);
         }
     }
 }
