@@ -14,6 +14,10 @@ int8 with one scale each; crates/secateur-rank/src/table.rs describes the file.
         --articles <enwiki…shortened.bz2> --out crates/secateur-rank/data/static-table.bin
 
 Two cores need about 25 minutes, nearly all of it for the teacher's vectors.
+
+Seeds are fixed, but a rerun does not give the shipped bytes: those were made with these steps run one by one on another
+sample of the glosses, and the runtime's sums over several threads differ in their last digits. What a rerun gives has the
+same form and size; `cargo run --release -p lab-rag` says whether it is as good.
 """
 import argparse
 import bz2
@@ -267,4 +271,5 @@ def main():
     write(fit(counts, target, start, np.random.default_rng(1)), tokenizer.get_vocab(), arguments.out)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,9 +11,8 @@ use crate::Chunk;
 pub(crate) fn best_beside(chunks: &[Chunk<'_>], scores: &[f32]) -> Vec<f32> {
     let same = |a: usize, b: usize| chunks[a].title == chunks[b].title;
     let mut runs: HashMap<&str, u32> = HashMap::new();
-    for at in 0..chunks.len() {
-        let opens = at == 0 || !same(at, at - 1);
-        if let (Some(title), true) = (chunks[at].title, opens) {
+    for together in chunks.chunk_by(|one, next| one.title == next.title) {
+        if let Some(title) = together.first().and_then(|chunk| chunk.title) {
             *runs.entry(title).or_default() += 1;
         }
     }

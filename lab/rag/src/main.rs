@@ -192,13 +192,15 @@ fn run(folder: &Path) -> Result<String, Error> {
         "# Retrieval results\n\nMade by `cargo run --release -p lab-rag -- --write`. All figures in percent. Chunks of a question are \
          shuffled with a fixed seed first. recall@k and Pass@k: the share of a question's gold chunks among the first k, averaged over the \
          questions. Shortest-first is a control: on nq20 gold chunks are short, and no scorer may use that.\n\n\
-         ## Found\n\n{}\n## Tuned and held out\n\nConstants of the scorers and of the drop rule were chosen on the tuned half alone; a \
-         question's half is a hash of its id. With 120 questions a half, one figure of nq20 is uncertain by 4 points; with 25, of musique and \
+         ## Found\n\n{}\n## Tuned and held out\n\nA question's half is a hash of its id. How meaning is \
+         weighed (rarity of pieces, its weight, no letters beside it) and keep_share were chosen on the tuned half alone; the weights of the \
+         lexical evidence, min_score and keep_mass are older and were chosen on all questions. With 120 questions a half, one figure of nq20 is uncertain by 4 points; with 25, of musique and \
          hotpot, by 6.\n\n{}\n\
          ## Without titles, and with known documents\n\n{}\n## Kept by the default drop rule\n\n{}\n\
          ## Kept by other rules, hybrid\n\nShare of the chunks dropped / share of the questions with all gold kept, with one option of the \
          default rule changed.\n\n{}\n\
          ## What the rankings allow\n\nShare of the questions with all gold kept when the same share of every question's chunks is dropped.\n\n{}\n\
+         ## Length\n\nOn nq20, among the chunks that are not gold, each against the mean of its question.\n\n{}\n\
          ## Time\n\nShortest of many rounds on one core, on nq20's chunks of about 100 words.\n\n{}",
         report::what_is_found(&contenders, &sets),
         report::halves(&judged, &sets),
@@ -206,6 +208,7 @@ fn run(folder: &Path) -> Result<String, Error> {
         report::what_is_kept(&ours, &sets),
         report::rules(&ours[1], &sets),
         report::curve(&judged, &sets),
+        report::length(&judged, &sets),
         report::what_it_costs(&timed, &sets),
     ))
 }

@@ -164,19 +164,52 @@ pub(crate) fn rules(contender: &Contender, sets: &Sets) -> String {
         };
         row(format!("keep_share {keep_share}"), rule);
     }
-    for min_score in [0.3, 0.34, 0.42, 0.46, 0.5] {
+    for min_score in [0.3, 0.34, 0.36, 0.4, 0.42, 0.46] {
         let rule = Rule {
             min_score,
             ..Rule::default()
         };
         row(format!("min_score {min_score}"), rule);
     }
-    for keep_mass in [0.8, 0.9, 0.98, 1.0] {
+    for keep_mass in [0.8, 0.9, 0.93, 0.98, 1.0] {
         let rule = Rule {
             keep_mass,
             ..Rule::default()
         };
         row(format!("keep_mass {keep_mass}"), rule);
+    }
+    out
+}
+
+/// How scores go with length on nq20, among the chunks that are not gold: no scorer may use it.
+pub(crate) fn length(contenders: &[Contender], sets: &Sets) -> String {
+    let mut out = String::from("| scorer | correlation of score and length |\n| --- | --: |\n");
+    let Some((_, questions)) = sets.prose.first() else {
+        return out;
+    };
+    for contender in contenders {
+        let ranked = rank_questions(contender, questions, true);
+        let (mut both, mut lengths, mut scores) = (0.0, 0.0, 0.0);
+        for (question, ranked) in questions.iter().zip(&ranked) {
+            let others: Vec<(f64, f64)> = question
+                .chunks
+                .iter()
+                .zip(&ranked.scores)
+                .filter(|(chunk, _)| !chunk.gold)
+                .map(|(chunk, score)| (chunk.text.len() as f64, f64::from(*score)))
+                .collect();
+            let count = others.len().max(1) as f64;
+            let length: f64 = others.iter().map(|(length, _)| length).sum::<f64>() / count;
+            let score: f64 = others.iter().map(|(_, score)| score).sum::<f64>() / count;
+            for (one, other) in others {
+                let (one, other) = (one - length, other - score);
+                both += one * other;
+                lengths += one * one;
+                scores += other * other;
+            }
+        }
+        let correlation = both / (lengths * scores).sqrt().max(f64::MIN_POSITIVE);
+        let _ = writeln!(out, "| {} | {correlation:.2} |", contender.name());
     }
     out
 }

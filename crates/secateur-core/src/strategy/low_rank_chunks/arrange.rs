@@ -145,10 +145,10 @@ fn settle(ranker: &Ranker, question: &str, read: &[Chunk<'_>], order: &mut [usiz
     }
 }
 
-/// Best first and within the limit: this many chunks stand so by chance once in 120 times. Fewer must also have no
+/// Best first and within the limit: four chunks stand so by chance once in 24 times. Fewer must also have no
 /// tail that the rule would not have kept.
 fn is_arranged(scores: &[f32], rule: &Rule) -> bool {
-    const NO_CHANCE: usize = 5;
+    const NO_CHANCE: usize = 4;
     let tail = scores.get(rule.min_keep..).unwrap_or_default();
     scores.len() <= rule.max_keep
         && scores.is_sorted_by(|one, next| one >= next)
