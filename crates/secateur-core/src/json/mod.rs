@@ -10,9 +10,9 @@ mod compact;
 mod cursor;
 mod error;
 mod escape;
+mod line_buffer;
 #[cfg(target_arch = "x86_64")]
 mod literal;
-mod line_buffer;
 mod path;
 pub(crate) mod strings;
 mod text;

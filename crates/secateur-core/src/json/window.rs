@@ -158,7 +158,7 @@ mod vector {
 
     #[inline(always)]
     fn all(byte: u8) -> __m128i {
-        sse2!(_mm_set1_epi8(byte as i8))
+        sse2!(_mm_set1_epi8(byte.cast_signed()))
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
                     let window = Window {
                         quotes: expected(|byte| byte == b'"'),
                         backslashes: expected(|byte| byte == b'\\'),
-                        has_rare: expected(|byte| byte < 0x20 || byte > 0x7f) != 0,
+                        has_rare: expected(|byte| !(0x20..0x80).contains(&byte)) != 0,
                     };
                     assert_eq!(Window::of(&bytes), window);
                     assert_eq!(controls(&bytes), expected(|byte| byte < 0x20));
