@@ -1,20 +1,7 @@
 //! Decoding texts line by line, one after the other into the same memory.
 
 use super::JsonStr;
-use super::block::{BLOCK, equal};
-use super::text::decode_escape;
-
-/// What an escape of two bytes stands for; 0 for all others.
-static SHORT: [u8; 256] = {
-    let mut short = [0; 256];
-    short[b'"' as usize] = b'"';
-    short[b'\\' as usize] = b'\\';
-    short[b'/' as usize] = b'/';
-    short[b'n' as usize] = b'\n';
-    short[b'r' as usize] = b'\r';
-    short[b't' as usize] = b'\t';
-    short
-};
+use super::unescape::{make_room, unescape};
 
 /// Memory for decoded texts. Grows to the longest one, and is not cleared in between.
 #[derive(Debug, Default)]
@@ -43,12 +30,9 @@ impl LineBuffer {
                 line_ends: &self.line_ends,
             };
         }
-        // No text is longer than its literal, and whole blocks are written.
-        let room = raw.len() + BLOCK;
-        if self.bytes.len() < room {
-            self.bytes.resize(room, 0);
-        }
-        let length = unescape(raw, &mut self.bytes, &mut self.line_ends);
+        make_room(&mut self.bytes, raw.len());
+        let line_ends = &mut self.line_ends;
+        let length = unescape(raw, &mut self.bytes, |end| line_ends.push(offset(end)));
         DecodedLines {
             bytes: self.bytes.get(..length).unwrap_or_default(),
             line_ends: &self.line_ends,
@@ -65,65 +49,6 @@ impl LineBuffer {
             bytes: &self.bytes,
             line_ends: &self.line_ends,
         }
-    }
-}
-
-/// Returns how many bytes were written. `out` is a block longer than `raw`, which the scanner found valid.
-fn unescape(raw: &[u8], out: &mut [u8], line_ends: &mut Vec<u32>) -> usize {
-    let (mut from, mut to) = (0, 0);
-    while from < raw.len() {
-        let block = raw[from..].first_chunk::<BLOCK>();
-        let room = out[to..].first_chunk_mut::<BLOCK>();
-        if let (Some(block), Some(room)) = (block, room) {
-            // Whatever stands behind a backslash is written over.
-            *room = *block;
-            let plain = before_backslash(block);
-            from += plain;
-            to += plain;
-            if plain == BLOCK {
-                continue;
-            }
-        } else if raw[from] != b'\\' {
-            out[to] = raw[from];
-            from += 1;
-            to += 1;
-            continue;
-        }
-        let short = raw
-            .get(from + 1)
-            .map_or(0, |&kind| SHORT[usize::from(kind)]);
-        let is_newline = if short != 0 {
-            out[to] = short;
-            from += 2;
-            to += 1;
-            short == b'\n'
-        } else {
-            let (character, length) = decode_escape(raw, from);
-            from += length;
-            to += character.encode_utf8(&mut out[to..]).len();
-            character == '\n'
-        };
-        if is_newline {
-            line_ends.push(offset(to));
-        }
-    }
-    to
-}
-
-/// How many bytes of a block stand before its first backslash.
-#[inline(always)]
-fn before_backslash(block: &[u8; BLOCK]) -> usize {
-    let (low, high) = block.split_at(BLOCK / 2);
-    let marks = |half: &[u8]| {
-        let word = half
-            .first_chunk::<8>()
-            .map_or(0, |word| u64::from_le_bytes(*word));
-        equal(word, b'\\')
-    };
-    match (marks(low), marks(high)) {
-        (0, 0) => BLOCK,
-        (0, high) => 8 + (high.trailing_zeros() / 8) as usize,
-        (low, _) => (low.trailing_zeros() / 8) as usize,
     }
 }
 

@@ -14,6 +14,7 @@ mod line_buffer;
 #[cfg(target_arch = "x86_64")]
 mod literal;
 mod path;
+mod step;
 pub(crate) mod strings;
 mod text;
 mod unescape;

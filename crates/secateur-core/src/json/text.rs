@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Span;
-use super::unescape::{bytes_of_chars, measure, unescape, walk};
+use super::unescape::{bytes_of_chars, make_room, measure, unescape, walk};
 
 /// A string literal that the scanner found. Knows where it is, owns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl JsonStr {
         let raw = self.raw(body);
         let from = clean_start(raw, raw.len().saturating_sub(2 * words.len()));
         let mut end = Vec::new();
-        unescape(&raw[from..], &mut end, |_| {});
+        unescape_into(&raw[from..], &mut end);
         let is_enough = from == 0 || end.len() >= words.len();
         is_enough.then(|| end.ends_with(words.as_bytes()))
     }
@@ -99,7 +99,7 @@ impl JsonStr {
             return Cow::Borrowed(raw);
         }
         let mut out = Vec::new();
-        unescape(raw, &mut out, |_| {});
+        unescape_into(raw, &mut out);
         // What is decoded from UTF-8 is UTF-8.
         Cow::Owned(String::from_utf8(out).unwrap_or_default())
     }
@@ -160,6 +160,13 @@ impl JsonStr {
             decoded_at: 0,
         }
     }
+}
+
+/// Puts the decoded text into a vector of its own.
+fn unescape_into(raw: &str, out: &mut Vec<u8>) {
+    make_room(out, raw.len());
+    let length = unescape(raw.as_bytes(), out, |_| {});
+    out.truncate(length);
 }
 
 /// The decoded characters of a string literal.

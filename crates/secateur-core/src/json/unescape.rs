@@ -2,74 +2,78 @@
 //!
 //! The raw bytes are those of a literal that the scanner found valid.
 
-use super::block::{BLOCK, Block, equal, first};
+use super::block::{BLOCK, Block, first};
+use super::step::{STEP, plain_run};
 use super::strings::count_chars;
 use super::text::decode_escape;
 
 /// What an escape of two bytes stands for; 0 for all others.
-static SIMPLE: [u8; 256] = {
-    let mut simple = [0; 256];
-    simple[b'"' as usize] = b'"';
-    simple[b'\\' as usize] = b'\\';
-    simple[b'/' as usize] = b'/';
-    simple[b'b' as usize] = 0x08;
-    simple[b'f' as usize] = 0x0c;
-    simple[b'n' as usize] = b'\n';
-    simple[b'r' as usize] = b'\r';
-    simple[b't' as usize] = b'\t';
-    simple
+static SHORT: [u8; 256] = {
+    let mut short = [0; 256];
+    short[b'"' as usize] = b'"';
+    short[b'\\' as usize] = b'\\';
+    short[b'/' as usize] = b'/';
+    short[b'b' as usize] = 0x08;
+    short[b'f' as usize] = 0x0c;
+    short[b'n' as usize] = b'\n';
+    short[b'r' as usize] = b'\r';
+    short[b't' as usize] = b'\t';
+    short
 };
 
-/// Puts the decoded text of `raw` into `out`, which is emptied first, and tells where each line of it ends
-/// (behind the newline).
-pub(crate) fn unescape(raw: &str, out: &mut Vec<u8>, mut line_ends: impl FnMut(usize)) {
-    let raw = raw.as_bytes();
-    out.clear();
-    // No text is longer than its literal.
-    out.resize(raw.len(), 0);
+/// The byte that a backslash at `at` and its letter stand for; 0 if they stand for more, or for none.
+#[inline(always)]
+fn short_escape(raw: &[u8], at: usize) -> u8 {
+    raw.get(at + 1).map_or(0, |&kind| SHORT[usize::from(kind)])
+}
+
+/// Makes `out` long enough for the decoded text of a literal with so many bytes: no text is longer than its
+/// literal, and whole steps are written.
+pub(super) fn make_room(out: &mut Vec<u8>, raw_len: usize) {
+    if out.len() < raw_len + STEP {
+        out.resize(raw_len + STEP, 0);
+    }
+}
+
+/// Writes the decoded text of `raw` to `out`, where there is room for it, and tells where each line of it ends
+/// (behind the newline). Returns how many bytes were written.
+pub(super) fn unescape(raw: &[u8], out: &mut [u8], mut line_ends: impl FnMut(usize)) -> usize {
     let (mut from, mut to) = (0, 0);
     while from < raw.len() {
-        // Escapes stand close in code, so that a word is looked at and not a block.
-        let word = raw[from..].first_chunk::<8>();
-        let room = out[to..].first_chunk_mut::<8>();
-        if let (Some(word), Some(room)) = (word, room) {
+        let step = raw[from..].first_chunk::<STEP>();
+        let room = out[to..].first_chunk_mut::<STEP>();
+        if let (Some(step), Some(room)) = (step, room) {
             // Whatever stands behind a backslash is written over.
-            *room = *word;
-            let marks = equal(u64::from_le_bytes(*word), b'\\');
-            if marks == 0 {
-                from += 8;
-                to += 8;
-                continue;
-            }
-            let plain = (marks.trailing_zeros() / 8) as usize;
+            *room = *step;
+            let plain = plain_run(step);
             from += plain;
             to += plain;
+            if plain == STEP {
+                continue;
+            }
         } else if raw[from] != b'\\' {
             out[to] = raw[from];
             from += 1;
             to += 1;
             continue;
         }
-        let simple = raw
-            .get(from + 1)
-            .map_or(0, |&kind| SIMPLE[usize::from(kind)]);
-        if simple != 0 {
-            out[to] = simple;
+        let short = short_escape(raw, from);
+        let is_newline = if short != 0 {
+            out[to] = short;
             from += 2;
             to += 1;
-            if simple == b'\n' {
-                line_ends(to);
-            }
+            short == b'\n'
         } else {
             let (character, length) = decode_escape(raw, from);
             from += length;
             to += character.encode_utf8(&mut out[to..]).len();
-            if character == '\n' {
-                line_ends(to);
-            }
+            character == '\n'
+        };
+        if is_newline {
+            line_ends(to);
         }
     }
-    out.truncate(to);
+    to
 }
 
 /// Walks on from a place in a literal, given as raw and decoded offset, to the decoded offset `wanted` or
@@ -78,11 +82,11 @@ pub(crate) fn unescape(raw: &str, out: &mut Vec<u8>, mut line_ends: impl FnMut(u
 pub(super) fn walk(raw: &[u8], mut at: (usize, usize), wanted: usize) -> (usize, usize) {
     while at.1 < wanted && at.0 < raw.len() {
         let ahead = wanted - at.1;
-        match Block::at(raw, at.0) {
-            Some(block) => {
-                let plain = first(block.backslashes()).unwrap_or(BLOCK).min(ahead);
+        match raw[at.0..].first_chunk::<STEP>() {
+            Some(step) => {
+                let plain = plain_run(step).min(ahead);
                 at = (at.0 + plain, at.1 + plain);
-                if plain == BLOCK || plain == ahead {
+                if plain == STEP || plain == ahead {
                     continue;
                 }
             }
@@ -91,6 +95,10 @@ pub(super) fn walk(raw: &[u8], mut at: (usize, usize), wanted: usize) -> (usize,
                 continue;
             }
             None => {}
+        }
+        if short_escape(raw, at.0) != 0 {
+            at = (at.0 + 2, at.1 + 1);
+            continue;
         }
         let (character, length) = decode_escape(raw, at.0);
         at = (at.0 + length, at.1 + character.len_utf8());

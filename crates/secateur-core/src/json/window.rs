@@ -23,7 +23,7 @@ impl Window {
     pub(super) fn of(bytes: &[u8; WINDOW]) -> Self {
         Self {
             quotes: mask(bytes, |lanes| lanes.equal(b'"')),
-            backslashes: mask(bytes, |lanes| lanes.equal(b'\\')),
+            backslashes: backslashes(bytes),
             has_rare: blocks(bytes)
                 .iter()
                 .map(|block| Lanes::load(block).below(0x20))
@@ -31,6 +31,11 @@ impl Window {
                 .is_some_and(|marks| marks.bits() != 0),
         }
     }
+}
+
+#[inline(always)]
+pub(super) fn backslashes(bytes: &[u8; WINDOW]) -> u64 {
+    mask(bytes, |lanes| lanes.equal(b'\\'))
 }
 
 /// Control characters.
