@@ -34,12 +34,14 @@ impl Block {
         })
     }
 
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     #[inline(always)]
     pub(super) fn backslashes(self) -> u32 {
         self.mask(|word| equal(word, b'\\'))
     }
 
     /// Bytes beyond ASCII.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     #[inline(always)]
     pub(super) fn non_ascii(self) -> u32 {
         self.mask(|word| word & HIGHS)
@@ -57,7 +59,7 @@ impl Block {
 }
 
 #[inline(always)]
-pub(super) fn equal(word: u64, byte: u8) -> u64 {
+fn equal(word: u64, byte: u8) -> u64 {
     let zeros = word ^ (ONES * byte as u64);
     zeros.wrapping_sub(ONES) & !zeros & HIGHS
 }

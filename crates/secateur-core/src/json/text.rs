@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Span;
-use super::unescape::{bytes_of_chars, make_room, measure, unescape, walk};
+use super::unescape::{first_chars, make_room, unescape, walk};
 
 /// A string literal that the scanner found. Knows where it is, owns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,9 @@ impl JsonStr {
         loop {
             let from = clean_start(raw, raw.len().saturating_sub(reach));
             let tail = &raw[from..];
-            let (tail_chars, tail_bytes) = measure(tail);
+            let (tail_chars, tail_bytes) = first_chars(tail, usize::MAX);
             if let Some(more) = tail_chars.checked_sub(chars) {
-                return tail_bytes - bytes_of_chars(tail, more);
+                return tail_bytes - first_chars(tail, more).1;
             }
             if from == 0 {
                 return tail_bytes;
@@ -88,7 +88,7 @@ impl JsonStr {
 
     /// How many bytes the first `chars` characters of the decoded text have, or all if it has fewer.
     pub(crate) fn bytes_of_chars(self, body: &str, chars: usize) -> usize {
-        bytes_of_chars(self.raw(body), chars)
+        first_chars(self.raw(body), chars).1
     }
 
     /// The decoded text. Borrowed where nothing is escaped.

@@ -2,9 +2,7 @@
 //!
 //! The raw bytes are those of a literal that the scanner found valid.
 
-use super::block::{BLOCK, Block, first};
-use super::step::{STEP, plain_run};
-use super::strings::count_chars;
+use super::step::{STEP, plain_ascii_run, plain_run};
 use super::text::decode_escape;
 
 /// What an escape of two bytes stands for; 0 for all others.
@@ -106,53 +104,55 @@ pub(super) fn walk(raw: &[u8], mut at: (usize, usize), wanted: usize) -> (usize,
     at
 }
 
-/// Characters and bytes of the decoded text.
-pub(super) fn measure(raw: &str) -> (usize, usize) {
+/// The first characters of the decoded text, or all if it has fewer: how many they are, and how many bytes they have.
+pub(super) fn first_chars(raw: &str, most: usize) -> (usize, usize) {
     let bytes = raw.as_bytes();
-    let (mut from, mut decoded_chars, mut decoded_bytes) = (0, 0, 0);
-    while from < bytes.len() {
-        let end = memchr::memchr(b'\\', &bytes[from..]).map_or(bytes.len(), |at| from + at);
-        decoded_chars += count_chars(&bytes[from..end]);
-        decoded_bytes += end - from;
-        from = end;
-        if from < bytes.len() {
-            let (character, length) = decode_escape(bytes, from);
-            decoded_chars += 1;
-            decoded_bytes += character.len_utf8();
-            from += length;
-        }
-    }
-    (decoded_chars, decoded_bytes)
-}
-
-/// How many bytes the first `chars` characters of the decoded text have, or all if it has fewer.
-pub(super) fn bytes_of_chars(raw: &str, chars: usize) -> usize {
-    let bytes = raw.as_bytes();
-    let (mut from, mut to, mut left) = (0, 0, chars);
+    let (mut from, mut decoded, mut left) = (0, 0, most);
     while left > 0 && from < bytes.len() {
-        if let Some(block) = Block::at(bytes, from) {
-            let looked_at = first(block.backslashes() | block.non_ascii());
-            let plain = looked_at.unwrap_or(BLOCK).min(left);
+        if let Some(step) = bytes[from..].first_chunk::<STEP>() {
+            let plain = plain_ascii_run(step).min(left);
             from += plain;
-            to += plain;
+            decoded += plain;
             left -= plain;
-            if plain == BLOCK || left == 0 {
+            if plain == STEP || left == 0 {
                 continue;
             }
         }
-        let (length, decoded) = match bytes[from] {
+        let (length, character) = match bytes[from] {
+            b'\\' if short_escape(bytes, from) != 0 => (2, 1),
             b'\\' => {
                 let (character, length) = decode_escape(bytes, from);
                 (length, character.len_utf8())
             }
             0..0x80 => (1, 1),
-            0x80..0xe0 => (2, 2),
-            0xe0..0xf0 => (3, 3),
-            0xf0.. => (4, 4),
+            _ => {
+                // Where one character is beyond ASCII, the next ones often are.
+                while left > 1
+                    && bytes
+                        .get(from + utf8_len(bytes[from]))
+                        .is_some_and(|byte| *byte >= 0x80)
+                {
+                    decoded += utf8_len(bytes[from]);
+                    from += utf8_len(bytes[from]);
+                    left -= 1;
+                }
+                (utf8_len(bytes[from]), utf8_len(bytes[from]))
+            }
         };
         from += length;
-        to += decoded;
+        decoded += character;
         left -= 1;
     }
-    to
+    (most - left, decoded)
+}
+
+/// How many bytes a character has, by its first.
+#[inline(always)]
+fn utf8_len(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0.. => 4,
+    }
 }

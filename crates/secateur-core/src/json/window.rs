@@ -44,6 +44,12 @@ pub(super) fn controls(bytes: &[u8; WINDOW]) -> u64 {
     mask(bytes, |lanes| lanes.at_most(0x1f))
 }
 
+/// Bytes beyond ASCII.
+#[inline(always)]
+pub(super) fn non_ascii(bytes: &[u8; WINDOW]) -> u64 {
+    mask(bytes, |lanes| lanes.below(0))
+}
+
 /// Bytes that continue a character of UTF-8.
 #[inline(always)]
 pub(super) fn continuations(bytes: &[u8; WINDOW]) -> u64 {
@@ -190,6 +196,7 @@ mod tests {
                     };
                     assert_eq!(Window::of(&bytes), window);
                     assert_eq!(controls(&bytes), expected(|byte| byte < 0x20));
+                    assert_eq!(non_ascii(&bytes), expected(|byte| byte > 0x7f));
                     let continued = expected(|byte| byte & 0xc0 == 0x80);
                     assert_eq!(continuations(&bytes), continued);
                     let frequent = expected(|byte| b"nt".contains(&byte));
