@@ -500,7 +500,6 @@ fn start(
 ) -> Result<oneshot::Receiver<()>, LedgerError> {
     let (done, is_done) = oneshot::channel();
     let run = move || {
-        give_way();
         work();
         let _ = done.send(());
     };
@@ -510,17 +509,6 @@ fn start(
         .map_err(|error| LedgerError::Unreachable(format!("no thread: {error}")))?;
     Ok(is_done)
 }
-
-/// Requests go first: a batch of rows would hold a core for the length of tens of them.
-#[cfg(target_os = "linux")]
-fn give_way() {
-    const NICE: i32 = 10;
-    // Where it is not allowed, the thread is as any other.
-    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn give_way() {}
 
 /// Databases are opened on a thread of their own: opening blocks.
 async fn on_a_thread<T: Send + 'static>(
