@@ -24,8 +24,8 @@ use clap::Parser;
 
 use args::{Args, Command};
 
-/// A proxy frees on one thread what it allocated on another, bodies among small things: the system's allocator
-/// spends a tenth of a request on that (`lab/proxy`).
+/// A proxy frees on one thread what it allocated on another, bodies among small things, which is hard on the
+/// system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -24,18 +24,18 @@ pub(super) fn closing_quote(bytes: &[u8], at: usize) -> Option<(usize, Excess)> 
 
 fn long_literal(bytes: &[u8], mut at: usize) -> Option<(usize, Excess)> {
     let mut literal = Literal::default();
+    let mut last = [0; WINDOW];
     loop {
-        let end = match bytes.get(at..)?.first_chunk::<WINDOW>() {
-            Some(window) => literal.window(bytes, at, window)?,
+        let rest = bytes.get(at..)?;
+        let window = match rest.first_chunk() {
+            Some(window) => window,
             None => {
                 // Behind the end stand control characters, so that a literal that goes on is given up.
-                let mut last = [0; WINDOW];
-                let rest = bytes.get(at..)?;
                 last[..rest.len()].copy_from_slice(rest);
-                Some(literal.window(bytes, at, &last)??)
+                &last
             }
         };
-        if let Some(end) = end {
+        if let Some(end) = literal.window(bytes, at, window)? {
             return Some((at + end, literal.excess));
         }
         at += WINDOW;

@@ -1,7 +1,7 @@
 //! Sixty-four bytes at a time: one bit for each byte that means something in a string literal.
 //!
-//! The bits come from SSE2, which every x86-64 has. Elsewhere there are no windows: arithmetic on words takes
-//! twice as long for them as the byte-by-byte way takes for the whole literal.
+//! The bits come from SSE2, which every x86-64 has. Elsewhere there are no windows: made by arithmetic on words,
+//! they were slower than the byte-by-byte way.
 
 /// Bytes in a window.
 pub(super) const WINDOW: usize = 64;

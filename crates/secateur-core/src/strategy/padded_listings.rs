@@ -15,7 +15,7 @@
 //!
 //! Works on arrival, so no cached byte is rewritten. Idempotent.
 
-use super::leading::{is_space, leading_spaces};
+use super::line_space::{is_space, leading_spaces};
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line};

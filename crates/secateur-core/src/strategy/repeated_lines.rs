@@ -19,7 +19,7 @@
 mod line_key;
 mod shown;
 
-use super::leading::leading_spaces;
+use super::line_space::leading_spaces;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::edit::{Plan, StrategyId, Why};

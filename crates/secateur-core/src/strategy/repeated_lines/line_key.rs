@@ -1,10 +1,10 @@
 //! What a line is recognised by: a hash of its content.
 
-use crate::strategy::leading::{is_space, leading_spaces};
 use crate::strategy::line_hash::line_hash;
+use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
 
-/// A line's content, without its number and trailing white space, as a hash that is the same on every machine. The lowest bit tells whether the line is
-/// long enough to say something: short lines (`}`) are no place to start a run.
+/// A line's content, without its number and trailing white space, as a hash that is the same on every machine. The
+/// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineKey(u64);
 
@@ -25,14 +25,8 @@ impl LineKey {
             }
             _ => (line, spaces),
         };
-        let content = without_trailing_space(code);
-        let rest = content.get(spaces..).unwrap_or_default();
-        let indent = rest.iter().take_while(|byte| is_space(**byte)).count();
-        let said = match rest.get(indent) {
-            Some(0x80..) => text(content).trim_start().len(),
-            _ => rest.len() - indent,
-        };
-        let is_anchor = said >= SHORTEST_ANCHOR;
+        let content = trim_end(code);
+        let is_anchor = trim_start(content, spaces).len() >= SHORTEST_ANCHOR;
         // The second lowest bit keeps it apart from a line that is gone.
         Self(line_hash(content) & !1 | 2 | u64::from(is_anchor))
     }
@@ -52,15 +46,6 @@ impl LineKey {
     }
 }
 
-fn without_trailing_space(code: &[u8]) -> &[u8] {
-    let spaces = code.iter().rev().take_while(|byte| is_space(**byte));
-    let trimmed = &code[..code.len() - spaces.count()];
-    match trimmed.last() {
-        Some(0x80..) => text(code).trim_end().as_bytes(),
-        _ => trimmed,
-    }
-}
-
 /// Where a line goes on behind the number of a listing or of a search hit that may begin here.
 fn behind_number(line: &[u8], start: usize) -> usize {
     let rest = &line[start..];
@@ -70,11 +55,6 @@ fn behind_number(line: &[u8], start: usize) -> usize {
         Some(b'\t' | b':' | b'-') if digits > 0 => start + digits + 1,
         _ => 0,
     }
-}
-
-/// The bytes are those of a text, cut between characters.
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 #[cfg(test)]

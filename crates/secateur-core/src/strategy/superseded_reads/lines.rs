@@ -6,8 +6,8 @@ use super::index::Index;
 use crate::json::DecodedLines;
 #[cfg(test)]
 use crate::json::LineBuffer;
-use crate::strategy::leading::{is_space, leading_spaces};
 use crate::strategy::line_hash::line_hash;
+use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
 
 /// A line with fewer characters says too little to be recognised by.
 const MIN_DISTINCTIVE_BYTES: usize = 8;
@@ -66,7 +66,7 @@ impl Lines {
             last = number;
             let code = &line[code_from..];
             let is_distinctive = (number.is_some() || !is_listing)
-                && without_indent(code).len() >= MIN_DISTINCTIVE_BYTES;
+                && trim_start(code, leading_spaces(code)).len() >= MIN_DISTINCTIVE_BYTES;
             lines.push(Line {
                 start,
                 code: (start + offset(code_from), start + offset(line.len())),
@@ -193,34 +193,6 @@ fn without_line_end(line: &[u8]) -> &[u8] {
         Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
         None => line,
     }
-}
-
-/// A line without white space at its end.
-#[inline]
-fn trim_end(line: &[u8]) -> &[u8] {
-    let trailing = line.iter().rev().take_while(|byte| is_space(**byte));
-    let trimmed = &line[..line.len() - trailing.count()];
-    match trimmed.last() {
-        Some(0x80..) => text(line).trim_end().as_bytes(),
-        _ => trimmed,
-    }
-}
-
-/// A line without white space at its start.
-#[inline]
-fn without_indent(line: &[u8]) -> &[u8] {
-    let spaces = leading_spaces(line);
-    let others = line[spaces..].iter();
-    let indent = spaces + others.take_while(|byte| is_space(**byte)).count();
-    match line.get(indent) {
-        Some(0x80..) => text(line).trim_start().as_bytes(),
-        _ => &line[indent..],
-    }
-}
-
-/// The bytes are those of a text, cut between characters.
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 #[cfg(test)]
