@@ -34,14 +34,14 @@ impl Block {
         })
     }
 
-    #[cfg(any(test, not(target_arch = "x86_64")))]
+    #[cfg(any(test, not(all(target_arch = "x86_64", not(feature = "portable")))))]
     #[inline(always)]
     pub(super) fn backslashes(self) -> u32 {
         self.mask(|word| equal(word, b'\\'))
     }
 
     /// Bytes beyond ASCII.
-    #[cfg(any(test, not(target_arch = "x86_64")))]
+    #[cfg(any(test, not(all(target_arch = "x86_64", not(feature = "portable")))))]
     #[inline(always)]
     pub(super) fn non_ascii(self) -> u32 {
         self.mask(|word| word & HIGHS)

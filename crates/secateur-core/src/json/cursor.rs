@@ -2,7 +2,7 @@
 
 use super::Span;
 use super::error::{JsonError, JsonProblem};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::literal::closing_quote;
 use super::strings::{count_chars, next_special, skip_space};
 use super::text::{Excess, JsonStr};
@@ -490,7 +490,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// Machines without windows of bits walk every literal byte by byte.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
 fn closing_quote(_: &[u8], _: usize) -> Option<(usize, Excess)> {
     None
 }

@@ -4,9 +4,10 @@
 //! in [`super::cursor`] walks the literal again, byte by byte, to say what is wrong and where.
 
 use super::text::{Excess, hex4};
+use super::vector::{Lanes, Task, at_best};
 use super::window::{
-    WINDOW, Window, continuations, controls, letters_u, newlines_and_tabs, plain_until_quote,
-    rare_escapes,
+    WINDOW, Window, continuations, controls, escapes, letters_u, newlines_and_tabs,
+    plain_until_quote, rare_escapes,
 };
 
 /// Finds the closing quote of the literal whose first byte is at `at`, and what its raw form has beyond the text.
@@ -19,26 +20,38 @@ pub(super) fn closing_quote(bytes: &[u8], at: usize) -> Option<(usize, Excess)> 
     if let Some(end) = first.and_then(plain_until_quote) {
         return Some((at + end, Excess::default()));
     }
-    long_literal(bytes, at)
+    at_best(LongLiteral { bytes, at })
 }
 
-fn long_literal(bytes: &[u8], mut at: usize) -> Option<(usize, Excess)> {
-    let mut literal = Literal::default();
-    let mut last = [0; WINDOW];
-    loop {
-        let rest = bytes.get(at..)?;
-        let window = match rest.first_chunk() {
-            Some(window) => window,
-            None => {
-                // Behind the end stand control characters, so that a literal that goes on is given up.
-                last[..rest.len()].copy_from_slice(rest);
-                &last
+/// The same for a literal of any length.
+struct LongLiteral<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl Task for LongLiteral<'_> {
+    type Done = Option<(usize, Excess)>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Self::Done {
+        let Self { bytes, mut at } = self;
+        let mut literal = Literal::default();
+        let mut last = [0; WINDOW];
+        loop {
+            let rest = bytes.get(at..)?;
+            let window = match rest.first_chunk() {
+                Some(window) => window,
+                None => {
+                    // Behind the end stand control characters, so that a literal that goes on is given up.
+                    last[..rest.len()].copy_from_slice(rest);
+                    &last
+                }
+            };
+            if let Some(end) = literal.window::<L>(bytes, at, window)? {
+                return Some((at + end, literal.excess));
             }
-        };
-        if let Some(end) = literal.window(bytes, at, window)? {
-            return Some((at + end, literal.excess));
+            at += WINDOW;
         }
-        at += WINDOW;
     }
 }
 
@@ -54,25 +67,32 @@ struct Literal {
 impl Literal {
     /// The place of the closing quote in this window, if it is here.
     #[inline(always)]
-    fn window(&mut self, bytes: &[u8], at: usize, window: &[u8; WINDOW]) -> Option<Option<usize>> {
+    fn window<L: Lanes>(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        window: &[u8; WINDOW],
+    ) -> Option<Option<usize>> {
         let Window {
             quotes,
             backslashes,
             has_rare,
-        } = Window::of(window);
-        let (escapes, escaped) = self.escapes(backslashes);
+        } = Window::of::<L>(window);
+        let escapes = escapes(backslashes, self.carry);
+        let escaped = escapes << 1 | self.carry;
+        self.carry = escapes >> 63;
         let ends = quotes & !escaped;
         let inside = !ends & ends.wrapping_sub(1);
         if has_rare {
-            if controls(window) & inside != 0 {
+            if controls::<L>(window) & inside != 0 {
                 return None;
             }
-            self.excess.chars += (continuations(window) & inside).count_ones();
+            self.excess.chars += (continuations::<L>(window) & inside).count_ones();
         }
-        let others = escaped & inside & !(quotes | backslashes | newlines_and_tabs(window));
+        let others = escaped & inside & !(quotes | backslashes | newlines_and_tabs::<L>(window));
         if others != 0 {
-            let numbered = others & !rare_escapes(window);
-            if numbered & !letters_u(window) != 0 {
+            let numbered = others & !rare_escapes::<L>(window);
+            if numbered & !letters_u::<L>(window) != 0 {
                 return None;
             }
             self.numbered(bytes, at, numbered)?;
@@ -81,25 +101,6 @@ impl Literal {
         self.excess.chars += count;
         self.excess.bytes += count;
         Some((ends != 0).then_some(ends.trailing_zeros() as usize))
-    }
-
-    /// Which backslashes escape something, and which bytes are escaped.
-    ///
-    /// In a run of backslashes every second one escapes, from its first on: at even places in runs that start at
-    /// an even place, at odd places in the others. Adding its first bit to a run turns all of it to zero, which
-    /// tells the two kinds of runs apart.
-    #[inline(always)]
-    fn escapes(&mut self, backslashes: u64) -> (u64, u64) {
-        const EVEN: u64 = 0x5555_5555_5555_5555;
-        let carry = self.carry;
-        // A first byte that is escaped begins no run.
-        let runs = backslashes & !carry;
-        let starts = runs & !(runs << 1);
-        let odd_runs = runs & runs.wrapping_add(starts & EVEN);
-        let even_runs = runs & !odd_runs;
-        let escapes = even_runs & EVEN | odd_runs & !EVEN;
-        self.carry = escapes >> 63;
-        (escapes, escapes << 1 | carry)
     }
 
     /// Escapes by number: one character for one escape, or for two that are a surrogate pair.

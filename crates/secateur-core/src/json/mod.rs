@@ -11,14 +11,16 @@ mod cursor;
 mod error;
 mod escape;
 mod line_buffer;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod literal;
 mod path;
 mod step;
 pub(crate) mod strings;
 mod text;
 mod unescape;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod vector;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod window;
 
 pub(crate) use compact::compact_chars;

@@ -2,7 +2,7 @@
 //!
 //! The raw bytes are those of a literal that the scanner found valid.
 
-use super::step::{STEP, plain_ascii_run, plain_run};
+use super::step::{STEP, Steps, Unit, Work, do_at_best};
 use super::text::decode_escape;
 
 /// What an escape of two bytes stands for; 0 for all others.
@@ -35,115 +35,179 @@ pub(super) fn make_room(out: &mut Vec<u8>, raw_len: usize) {
 
 /// Writes the decoded text of `raw` to `out`, where there is room for it, and tells where each line of it ends
 /// (behind the newline). Returns how many bytes were written.
-pub(super) fn unescape(raw: &[u8], out: &mut [u8], mut line_ends: impl FnMut(usize)) -> usize {
-    let (mut from, mut to) = (0, 0);
-    while from < raw.len() {
-        let step = raw[from..].first_chunk::<STEP>();
-        let room = out[to..].first_chunk_mut::<STEP>();
-        if let (Some(step), Some(room)) = (step, room) {
-            // Whatever stands behind a backslash is written over.
-            *room = *step;
-            let plain = plain_run(step);
-            from += plain;
-            to += plain;
-            if plain == STEP {
+pub(super) fn unescape(raw: &[u8], out: &mut [u8], line_ends: impl FnMut(usize)) -> usize {
+    do_at_best(Unescape {
+        raw,
+        out,
+        line_ends,
+    })
+}
+
+struct Unescape<'t, F> {
+    raw: &'t [u8],
+    out: &'t mut [u8],
+    line_ends: F,
+}
+
+impl<F: FnMut(usize)> Work for Unescape<'_, F> {
+    type Done = usize;
+
+    #[inline(always)]
+    fn run<S: Steps>(self) -> usize {
+        let Self {
+            raw,
+            out,
+            mut line_ends,
+        } = self;
+        let (mut from, mut to) = (0, 0);
+        while from < raw.len() {
+            let step = raw[from..].first_chunk::<STEP>();
+            let room = out[to..].first_chunk_mut::<STEP>();
+            if let (Some(step), Some(room)) = (step, room) {
+                // Whatever stands behind a backslash is written over.
+                *room = *step;
+                let plain = S::plain_run(step);
+                from += plain;
+                to += plain;
+                if plain == STEP {
+                    continue;
+                }
+            } else if raw[from] != b'\\' {
+                out[to] = raw[from];
+                from += 1;
+                to += 1;
                 continue;
             }
-        } else if raw[from] != b'\\' {
-            out[to] = raw[from];
-            from += 1;
-            to += 1;
-            continue;
+            let short = short_escape(raw, from);
+            let is_newline = if short != 0 {
+                out[to] = short;
+                from += 2;
+                to += 1;
+                short == b'\n'
+            } else {
+                let (character, length) = decode_escape(raw, from);
+                from += length;
+                to += character.encode_utf8(&mut out[to..]).len();
+                character == '\n'
+            };
+            if is_newline {
+                line_ends(to);
+            }
         }
-        let short = short_escape(raw, from);
-        let is_newline = if short != 0 {
-            out[to] = short;
-            from += 2;
-            to += 1;
-            short == b'\n'
-        } else {
-            let (character, length) = decode_escape(raw, from);
-            from += length;
-            to += character.encode_utf8(&mut out[to..]).len();
-            character == '\n'
-        };
-        if is_newline {
-            line_ends(to);
-        }
+        to
     }
-    to
 }
 
 /// Walks on from a place in a literal, given as raw and decoded offset, to the decoded offset `wanted` or
 /// behind it, if a character reaches over it; stops at the end of the literal.
-#[inline]
-pub(super) fn walk(raw: &[u8], mut at: (usize, usize), wanted: usize) -> (usize, usize) {
-    while at.1 < wanted && at.0 < raw.len() {
-        let ahead = wanted - at.1;
-        match raw[at.0..].first_chunk::<STEP>() {
-            Some(step) => {
-                let plain = plain_run(step).min(ahead);
-                at = (at.0 + plain, at.1 + plain);
-                if plain == STEP || plain == ahead {
-                    continue;
-                }
+pub(super) fn walk(raw: &[u8], at: (usize, usize), wanted: usize) -> (usize, usize) {
+    do_at_best(Walk { raw, at, wanted })
+}
+
+struct Walk<'t> {
+    raw: &'t [u8],
+    at: (usize, usize),
+    wanted: usize,
+}
+
+impl Work for Walk<'_> {
+    type Done = (usize, usize);
+
+    #[inline(always)]
+    fn run<S: Steps>(self) -> (usize, usize) {
+        let Self {
+            raw,
+            mut at,
+            wanted,
+        } = self;
+        while at.1 < wanted && at.0 < raw.len() {
+            let passed = S::stride(&raw[at.0..], Unit::Bytes, wanted - at.1);
+            at = (at.0 + passed.raw, at.1 + passed.bytes);
+            let until = raw.len().min(at.0 + STEP);
+            while at.1 < wanted && at.0 < until {
+                at = walk_a_step::<S>(raw, at, wanted - at.1);
             }
-            None if raw[at.0] != b'\\' => {
-                at = (at.0 + 1, at.1 + 1);
-                continue;
-            }
-            None => {}
         }
-        if short_escape(raw, at.0) != 0 {
-            at = (at.0 + 2, at.1 + 1);
-            continue;
-        }
-        let (character, length) = decode_escape(raw, at.0);
-        at = (at.0 + length, at.1 + character.len_utf8());
+        at
     }
-    at
+}
+
+/// Over what stands before the next escape, and over that, unless `ahead` bytes of text come first.
+#[inline(always)]
+fn walk_a_step<S: Steps>(raw: &[u8], at: (usize, usize), ahead: usize) -> (usize, usize) {
+    let plain = match raw[at.0..].first_chunk::<STEP>() {
+        Some(step) => S::plain_run(step).min(ahead),
+        None => usize::from(raw[at.0] != b'\\'),
+    };
+    let at = (at.0 + plain, at.1 + plain);
+    if raw.get(at.0) != Some(&b'\\') || plain == ahead {
+        return at;
+    }
+    if short_escape(raw, at.0) != 0 {
+        return (at.0 + 2, at.1 + 1);
+    }
+    let (character, length) = decode_escape(raw, at.0);
+    (at.0 + length, at.1 + character.len_utf8())
 }
 
 /// The first characters of the decoded text, or all if it has fewer: how many they are, and how many bytes they have.
 pub(super) fn first_chars(raw: &str, most: usize) -> (usize, usize) {
-    let bytes = raw.as_bytes();
-    let (mut from, mut decoded, mut left) = (0, 0, most);
-    while left > 0 && from < bytes.len() {
-        if let Some(step) = bytes[from..].first_chunk::<STEP>() {
-            let plain = plain_ascii_run(step).min(left);
-            from += plain;
-            decoded += plain;
-            left -= plain;
-            if plain == STEP || left == 0 {
-                continue;
+    let raw = raw.as_bytes();
+    do_at_best(FirstChars { raw, most })
+}
+
+struct FirstChars<'t> {
+    raw: &'t [u8],
+    most: usize,
+}
+
+impl Work for FirstChars<'_> {
+    type Done = (usize, usize);
+
+    #[inline(always)]
+    fn run<S: Steps>(self) -> (usize, usize) {
+        let Self { raw, most } = self;
+        let (mut from, mut decoded, mut left) = (0, 0, most);
+        while left > 0 && from < raw.len() {
+            let passed = S::stride(&raw[from..], Unit::Chars, left);
+            from += passed.raw;
+            decoded += passed.bytes;
+            left -= passed.chars();
+            let until = raw.len().min(from + STEP);
+            while left > 0 && from < until {
+                // Where one character is beyond ASCII, the next ones often are.
+                if raw[from].is_ascii()
+                    && let Some(step) = raw[from..].first_chunk::<STEP>()
+                {
+                    let plain = S::plain_ascii_run(step).min(left);
+                    from += plain;
+                    decoded += plain;
+                    left -= plain;
+                    if plain == STEP || left == 0 {
+                        continue;
+                    }
+                }
+                let (length, character) = character_at(raw, from);
+                from += length;
+                decoded += character;
+                left -= 1;
             }
         }
-        let (length, character) = match bytes[from] {
-            b'\\' if short_escape(bytes, from) != 0 => (2, 1),
-            b'\\' => {
-                let (character, length) = decode_escape(bytes, from);
-                (length, character.len_utf8())
-            }
-            0..0x80 => (1, 1),
-            _ => {
-                // Where one character is beyond ASCII, the next ones often are.
-                while left > 1
-                    && bytes
-                        .get(from + utf8_len(bytes[from]))
-                        .is_some_and(|byte| *byte >= 0x80)
-                {
-                    decoded += utf8_len(bytes[from]);
-                    from += utf8_len(bytes[from]);
-                    left -= 1;
-                }
-                (utf8_len(bytes[from]), utf8_len(bytes[from]))
-            }
-        };
-        from += length;
-        decoded += character;
-        left -= 1;
+        (most - left, decoded)
     }
-    (most - left, decoded)
+}
+
+/// How many raw bytes and how many bytes of text the character at `at` has.
+#[inline(always)]
+fn character_at(raw: &[u8], at: usize) -> (usize, usize) {
+    match raw[at] {
+        b'\\' if short_escape(raw, at) != 0 => (2, 1),
+        b'\\' => {
+            let (character, length) = decode_escape(raw, at);
+            (length, character.len_utf8())
+        }
+        first => (utf8_len(first), utf8_len(first)),
+    }
 }
 
 /// How many bytes a character has, by its first.

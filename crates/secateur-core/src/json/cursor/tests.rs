@@ -194,7 +194,7 @@ const PIECES: &[&str] = &[
     "\"",
 ];
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 proptest::proptest! {
     /// The fast way finds what the slow way finds, and gives up exactly where that fails.
     #[test]
