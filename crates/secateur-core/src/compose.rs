@@ -326,7 +326,7 @@ pub(crate) fn merge(stage: &Stage<'_, '_>, visible: u32, plan: Plan, draft: &mut
 /// The edits of a plan that the guards let through; the others become skips.
 fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
     let mut outcome = Plan {
-        edits: Vec::new(),
+        edits: Vec::with_capacity(plan.edits.len()),
         skips: plan.skips,
         needs: plan.needs,
         chunks: plan.chunks,
@@ -392,6 +392,7 @@ impl Draft {
         self.plan.drops_block |= plan.drops_block;
         self.plan.chunks.extend(plan.chunks);
         self.plan.wants.extend(plan.wants);
+        self.plan.edits.reserve(plan.edits.len());
         for edit in plan.edits {
             self.take(view, edit);
         }

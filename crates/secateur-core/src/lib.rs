@@ -12,6 +12,7 @@ pub mod dialect;
 pub mod edit;
 mod engine;
 mod guard;
+mod hash;
 pub mod json;
 mod lower;
 pub mod mechanic;

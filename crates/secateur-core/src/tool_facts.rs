@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::hash::QuickMap;
 use crate::strategy::tool_class::{PATH_KEYS, ToolClass, file_name};
 use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
 
@@ -22,9 +23,9 @@ impl ToolFacts {
     pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges) -> Self {
         let count = view.parts().len();
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
-        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut numbers: QuickMap<String, u32> = QuickMap::default();
         let mut paths: Vec<String> = Vec::new();
-        let mut class_of: HashMap<Cow<'_, str>, ToolClass> = HashMap::new();
+        let mut class_of: QuickMap<Cow<'_, str>, ToolClass> = QuickMap::default();
         for id in view.part_ids() {
             match view.part(id).kind {
                 PartKind::Call => {

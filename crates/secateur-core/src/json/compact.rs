@@ -1,5 +1,6 @@
 //! How long a JSON value is when it is written without anything that means nothing.
 
+use super::cursor::closing_quote_of_compact;
 use super::strings::{count_chars, next_special};
 use super::text::hex4;
 
@@ -26,6 +27,10 @@ pub(crate) fn compact_chars(json: &str) -> usize {
 
 /// Reads a string literal from behind its opening quote: where it ends, and its characters.
 fn string_chars(bytes: &[u8], mut at: usize) -> (usize, usize) {
+    if let Some((end, excess)) = closing_quote_of_compact(bytes, at) {
+        // Raw bytes less those that continue a character.
+        return (end + 1, end - at - (excess.chars - excess.bytes) as usize);
+    }
     let mut chars = 0;
     loop {
         let stop = next_special(bytes, at);

@@ -4,6 +4,8 @@ use super::Span;
 use super::error::{JsonError, JsonProblem};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::literal::closing_quote;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+pub(super) use super::literal::closing_quote_of_compact;
 use super::strings::{count_chars, next_special, skip_space};
 use super::text::{Excess, JsonStr};
 
@@ -492,6 +494,11 @@ impl<'a> Cursor<'a> {
 /// Machines without windows of bits walk every literal byte by byte.
 #[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
 fn closing_quote(_: &[u8], _: usize) -> Option<(usize, Excess)> {
+    None
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(feature = "portable"))))]
+pub(super) fn closing_quote_of_compact(_: &[u8], _: usize) -> Option<(usize, Excess)> {
     None
 }
 

@@ -20,7 +20,22 @@ pub(super) fn closing_quote(bytes: &[u8], at: usize) -> Option<(usize, Excess)> 
     if let Some(end) = first.and_then(plain_until_quote) {
         return Some((at + end, Excess::default()));
     }
-    at_best(LongLiteral { bytes, at })
+    let end = at_best(LongLiteral { bytes, at })?;
+    Some((end.at, end.excess))
+}
+
+/// The same, if a compact writer would spell every escape of the literal as it is.
+pub(super) fn closing_quote_of_compact(bytes: &[u8], at: usize) -> Option<(usize, Excess)> {
+    let end = at_best(LongLiteral { bytes, at })?;
+    (!end.has_others).then_some((end.at, end.excess))
+}
+
+/// The end of a literal.
+struct End {
+    at: usize,
+    excess: Excess,
+    /// Whether there are escapes of other things than newlines, tabs, quotes and backslashes.
+    has_others: bool,
 }
 
 /// The same for a literal of any length.
@@ -30,7 +45,7 @@ struct LongLiteral<'b> {
 }
 
 impl Task for LongLiteral<'_> {
-    type Done = Option<(usize, Excess)>;
+    type Done = Option<End>;
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> Self::Done {
@@ -48,7 +63,11 @@ impl Task for LongLiteral<'_> {
                 }
             };
             if let Some(end) = literal.window::<L>(bytes, at, window)? {
-                return Some((at + end, literal.excess));
+                return Some(End {
+                    at: at + end,
+                    excess: literal.excess,
+                    has_others: literal.has_others,
+                });
             }
             at += WINDOW;
         }
@@ -58,6 +77,7 @@ impl Task for LongLiteral<'_> {
 #[derive(Default)]
 struct Literal {
     excess: Excess,
+    has_others: bool,
     /// 1 if the last byte of the window before was a backslash that escapes.
     carry: u64,
     /// Where the last `\u` escape of a high surrogate ended, if nothing paired it yet.
@@ -91,6 +111,7 @@ impl Literal {
         }
         let others = escaped & inside & !(quotes | backslashes | newlines_and_tabs::<L>(window));
         if others != 0 {
+            self.has_others = true;
             let numbered = others & !rare_escapes::<L>(window);
             if numbered & !letters_u::<L>(window) != 0 {
                 return None;

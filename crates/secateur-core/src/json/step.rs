@@ -143,10 +143,16 @@ mod machine {
     /// The place of the set bit above the lowest `count` ones.
     #[inline(always)]
     fn place_of_nth(mut bits: u64, count: usize) -> usize {
-        for _ in 0..count {
-            bits &= bits - 1;
+        let (mut left, mut place) = (count as u32, 0);
+        // It stands in the upper half if the lower one has too few.
+        for half in [32, 16, 8, 4, 2, 1] {
+            let lower = (bits & (u64::MAX >> (64 - half))).count_ones();
+            let is_above = u32::from(lower <= left);
+            left -= lower * is_above;
+            bits >>= half * is_above;
+            place += half * is_above;
         }
-        bits.trailing_zeros() as usize
+        place as usize
     }
 
     #[inline(always)]

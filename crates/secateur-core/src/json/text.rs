@@ -61,7 +61,7 @@ impl JsonStr {
     /// what that much text costs, however long the literal is.
     pub(crate) fn bytes_of_last_chars(self, body: &str, chars: usize) -> usize {
         let raw = self.raw(body);
-        let mut reach = chars.saturating_add(chars / 8).saturating_add(64);
+        let mut reach = likely_reach(raw.len(), self.chars(), chars);
         loop {
             let from = clean_start(raw, raw.len().saturating_sub(reach));
             let tail = &raw[from..];
@@ -79,6 +79,14 @@ impl JsonStr {
     /// Whether the decoded text ends with these words. Looks at the end only; `None` if that is not enough.
     pub(crate) fn ends_with(self, body: &str, words: &str) -> Option<bool> {
         let raw = self.raw(body);
+        // Most texts end with another character, and no escape is longer than six bytes.
+        let last = raw.as_bytes().last_chunk::<6>();
+        if let Some(last) = last
+            && !last.contains(&b'\\')
+            && words.as_bytes().last().is_some_and(|end| *end != last[5])
+        {
+            return Some(false);
+        }
         let from = clean_start(raw, raw.len().saturating_sub(2 * words.len()));
         let mut end = Vec::new();
         unescape_into(&raw[from..], &mut end);
@@ -93,15 +101,14 @@ impl JsonStr {
 
     /// The decoded text. Borrowed where nothing is escaped.
     #[must_use]
+    #[inline]
     pub fn decode(self, body: &str) -> Cow<'_, str> {
         let raw = self.raw(body);
-        if !self.is_escaped() {
-            return Cow::Borrowed(raw);
+        if self.is_escaped() {
+            Cow::Owned(unescaped(raw))
+        } else {
+            Cow::Borrowed(raw)
         }
-        let mut out = Vec::new();
-        unescape_into(raw, &mut out);
-        // What is decoded from UTF-8 is UTF-8.
-        Cow::Owned(String::from_utf8(out).unwrap_or_default())
     }
 
     /// The decoded characters, one by one. Allocates nothing.
@@ -160,6 +167,13 @@ impl JsonStr {
             decoded_at: 0,
         }
     }
+}
+
+fn unescaped(raw: &str) -> String {
+    let mut out = Vec::new();
+    unescape_into(raw, &mut out);
+    // What is decoded from UTF-8 is UTF-8.
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// Puts the decoded text into a vector of its own.
@@ -259,21 +273,28 @@ impl OffsetMap<'_> {
         let Some(behind) = self.decoded_len.checked_sub(decoded) else {
             return;
         };
-        // The text behind the offset has at least as many raw bytes.
-        let near = self
-            .raw
-            .len()
-            .saturating_sub(behind.saturating_mul(2).saturating_add(64));
-        if near < self.raw_at.saturating_add(FAR) {
-            return;
-        }
-        let from = clean_start(self.raw, near);
-        let tail = walk(self.raw.as_bytes(), (from, 0), usize::MAX);
-        let decoded_from = self.decoded_len.saturating_sub(tail.1);
-        if from > self.raw_at && decoded_from <= decoded {
-            (self.raw_at, self.decoded_at) = (from, decoded_from);
+        let likely = likely_reach(self.raw.len(), self.decoded_len, behind);
+        for reach in [likely, behind.saturating_mul(2)] {
+            let near = self.raw.len().saturating_sub(reach);
+            // Walking there must take longer than walking back from the end.
+            if near < self.raw_at.saturating_add(reach.max(FAR)) {
+                return;
+            }
+            let from = clean_start(self.raw, near);
+            let tail = walk(self.raw.as_bytes(), (from, 0), usize::MAX);
+            let decoded_from = self.decoded_len.saturating_sub(tail.1);
+            if from > self.raw_at && decoded_from <= decoded {
+                (self.raw_at, self.decoded_at) = (from, decoded_from);
+                return;
+            }
         }
     }
+}
+
+/// In how many raw bytes so much of the text most likely is: as everywhere in the literal, and a little more.
+fn likely_reach(raw: usize, all: usize, wanted: usize) -> usize {
+    let reach = wanted.saturating_mul(raw) / all.max(1);
+    reach.saturating_add(reach / 16).saturating_add(64)
 }
 
 /// The last place at or before `at` that is not inside a character, an escape, or a pair of escapes.

@@ -53,13 +53,14 @@ impl FailedInputs {
         if scene.is_error(result) {
             return true;
         }
-        let longest = self.error_starts.iter().map(String::len).max();
         let Some(text) = scene.decoded_chars(result) else {
             return false;
         };
-        let start: String = text.take(longest.unwrap_or_default()).collect();
         let mut starts = self.error_starts.iter();
-        starts.any(|error| !error.is_empty() && start.starts_with(error.as_str()))
+        starts.any(|error| {
+            let mut text = text.clone();
+            !error.is_empty() && error.chars().all(|letter| text.next() == Some(letter))
+        })
     }
 
     /// The arguments with notes in place of long values; `None` if nothing is long.

@@ -20,10 +20,10 @@
 //! Idempotent: a result with a note in it is never pointed at or replaced.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::{Strategy, options};
 use crate::edit::{Need, Plan, REMOVED, SkipReason, StrategyId, Why};
+use crate::hash::{QuickMap, quick_map};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
 
@@ -76,12 +76,13 @@ impl Strategy for RepeatedResults {
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let results = self.results(scene);
         // Texts of one length only are compared at all.
-        let mut lengths: HashMap<usize, usize> = HashMap::new();
+        let mut lengths: QuickMap<usize, usize> = quick_map(results.len());
         for &result in &results {
             *lengths.entry(scene.chars(result)).or_default() += 1;
         }
-        let mut latest_text: HashMap<Cow<'_, str>, PartId> = HashMap::new();
-        let mut latest_call: HashMap<(Cow<'_, str>, Cow<'_, str>), PartId> = HashMap::new();
+        let mut latest_text: QuickMap<Cow<'_, str>, PartId> = QuickMap::default();
+        let mut latest_call: QuickMap<(Cow<'_, str>, Cow<'_, str>), PartId> =
+            quick_map(results.len());
         let mut plan = Plan::default();
         for &result in results.iter().rev() {
             let chars = scene.chars(result);

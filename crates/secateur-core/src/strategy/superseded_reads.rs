@@ -24,12 +24,12 @@ mod index;
 mod lines;
 mod overlap;
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::tool_names::Patterns;
 use super::{Strategy, options};
 use crate::edit::{Action, Edit, Need, Piece, Plan, REMOVED, SkipReason, StrategyId, Why};
+use crate::hash::QuickMap;
 use crate::json::LineBuffer;
 use crate::json::strings::count_chars;
 use crate::scene::{PartState, Scene};
@@ -183,7 +183,7 @@ struct Names {
     write: Patterns,
     command: Patterns,
     /// The names that were matched.
-    known: HashMap<String, Option<Kind>>,
+    known: QuickMap<String, Option<Kind>>,
 }
 
 impl Names {
@@ -230,9 +230,9 @@ impl Strategy for SupersededReads {
 
     fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
         let mut plan = Plan::default();
-        let mut files: HashMap<String, Later> = HashMap::new();
+        let mut files: QuickMap<String, Later> = QuickMap::default();
         let mut names = Names {
-            known: HashMap::new(),
+            known: QuickMap::default(),
             read: Patterns::new(&self.read_tools),
             write: Patterns::new(&self.write_tools),
             command: Patterns::new(&self.command_tools),

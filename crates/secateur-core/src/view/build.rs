@@ -8,6 +8,9 @@ use crate::json::{Cursor, JsonStr, Span};
 /// More parts than this and the body is passed through: a bound on memory, far above real use.
 const MAX_PARTS: usize = 250_000;
 
+/// Bytes of a body to a part, in sessions with tools.
+const BYTES_PER_PART: usize = 1024;
+
 #[derive(Debug)]
 pub(crate) struct Builder<'a> {
     view: View<'a>,
@@ -15,16 +18,18 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(dialect: DialectId, body: &'a str) -> Self {
+        // About what a conversation has; longer texts leave some of it unused.
+        let room = body.len() / BYTES_PER_PART;
         Self {
             view: View {
                 body,
                 dialect,
                 model: None,
-                turns: Vec::new(),
-                parts: Vec::new(),
-                slots: Vec::new(),
-                items: Vec::new(),
-                seats: Vec::new(),
+                turns: Vec::with_capacity(room),
+                parts: Vec::with_capacity(room),
+                slots: Vec::with_capacity(room),
+                items: Vec::with_capacity(room),
+                seats: Vec::with_capacity(room),
                 list: None,
                 history_is_elsewhere: false,
                 bare_reasoning: Vec::new(),

@@ -6,9 +6,10 @@
 //! of it goes.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::VecDeque;
 
 use super::{PartId, PartKind, TurnId, View};
+use crate::hash::{QuickMap, quick_map};
 
 /// The ties between the turns of a view.
 #[derive(Debug)]
@@ -26,15 +27,44 @@ pub struct Exchanges {
 #[derive(Default)]
 struct OpenCalls {
     turn: Option<TurnId>,
-    waiting: std::collections::VecDeque<PartId>,
+    /// The first call without a result. An id is hardly ever used twice in a turn.
+    waiting: Option<PartId>,
+    /// The calls behind it.
+    behind: VecDeque<PartId>,
     last: Option<PartId>,
+}
+
+impl OpenCalls {
+    fn call(&mut self, turn: TurnId, call: PartId) {
+        if self.turn != Some(turn) {
+            *self = Self {
+                turn: Some(turn),
+                last: self.last,
+                ..Self::default()
+            };
+        }
+        if self.waiting.is_none() {
+            self.waiting = Some(call);
+        } else {
+            self.behind.push_back(call);
+        }
+    }
+
+    /// The call that the next result answers.
+    fn answered(&mut self) -> Option<PartId> {
+        if let Some(call) = self.waiting {
+            self.waiting = self.behind.pop_front();
+            self.last = Some(call);
+        }
+        self.last
+    }
 }
 
 impl Exchanges {
     pub(super) fn of(view: &View<'_>) -> Self {
         let mut call_of = vec![None; view.parts().len()];
         let mut result_of = vec![None; view.parts().len()];
-        let mut open: HashMap<(bool, Cow<'_, str>), OpenCalls> = HashMap::new();
+        let mut open: QuickMap<(bool, Cow<'_, str>), OpenCalls> = quick_map(view.parts().len() / 2);
         let mut parent: Vec<u32> = (0..).take(view.turns().len()).collect();
         for id in view.part_ids() {
             let part = view.part(id);
@@ -48,13 +78,8 @@ impl Exchanges {
             };
             let calls = open.entry(key).or_default();
             if part.kind == PartKind::Call {
-                if calls.turn != Some(turn) {
-                    calls.turn = Some(turn);
-                    calls.waiting.clear();
-                }
-                calls.waiting.push_back(id);
-            } else if let Some(call) = calls.waiting.pop_front().or(calls.last) {
-                calls.last = Some(call);
+                calls.call(turn, id);
+            } else if let Some(call) = calls.answered() {
                 call_of[id.index()] = Some(call);
                 result_of[call.index()].get_or_insert(id);
                 if let Some(caller) = view.part(call).turn {

@@ -1,6 +1,6 @@
 //! What a line is recognised by: a hash of its content.
 
-use crate::strategy::line_hash::line_hash;
+use crate::hash::line_hash;
 use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
 
 /// A line's content, without its number and trailing white space, as a hash that is the same on every machine. The

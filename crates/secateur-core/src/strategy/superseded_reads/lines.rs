@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::index::Index;
+use crate::hash::line_hash;
 use crate::json::DecodedLines;
 #[cfg(test)]
 use crate::json::LineBuffer;
-use crate::strategy::line_hash::line_hash;
 use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
 
 /// A line with fewer characters says too little to be recognised by.
