@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::arrival::{Chain, Shortened};
 use crate::edit::{Action, Arrangement, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
+use crate::hash::QuickMap;
 use crate::scene::{ModelFacts, PartState, Scene};
 use crate::strategy::Strategy;
 use crate::summary::{Summaries, Want};
@@ -117,7 +117,7 @@ pub(crate) struct Stage<'s, 'a> {
     pub(crate) facts: OnceCell<ToolFacts>,
     pub(crate) summaries: Option<&'s dyn Summaries>,
     /// Descriptions of results, which depend on the result alone.
-    pub(crate) described: RefCell<HashMap<PartId, Option<Cow<'static, str>>>>,
+    pub(crate) described: RefCell<QuickMap<PartId, Option<Cow<'static, str>>>>,
 }
 
 impl<'s, 'a> Stage<'s, 'a> {

@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::compose::Draft;
 use crate::edit::{Action, Arrangement, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
+use crate::hash::QuickMap;
 use crate::json::{DecodedChars, DecodedLines, LineBuffer};
 use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
@@ -53,7 +53,7 @@ pub struct Scene<'s, 'a> {
     pub(crate) exchanges: &'s Exchanges,
     pub(crate) timeline: &'s Timeline,
     pub(crate) facts: &'s OnceCell<ToolFacts>,
-    pub(crate) described: &'s RefCell<HashMap<PartId, Option<Cow<'static, str>>>>,
+    pub(crate) described: &'s RefCell<QuickMap<PartId, Option<Cow<'static, str>>>>,
     pub(crate) draft: &'s Draft,
     pub(crate) model: ModelFacts,
     pub(crate) summaries: Option<&'s dyn Summaries>,

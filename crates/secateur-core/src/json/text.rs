@@ -127,7 +127,7 @@ impl JsonStr {
         if !self.is_escaped() {
             return Cow::Borrowed(&raw[..raw.floor_char_boundary(max_bytes)]);
         }
-        let mut out = String::new();
+        let mut out = String::with_capacity(max_bytes.min(raw.len()));
         let mut rest = raw;
         while out.len() < max_bytes && !rest.is_empty() {
             let room = rest.floor_char_boundary(max_bytes - out.len());

@@ -78,6 +78,7 @@ const TEXT_KEYS: [&str; 4] = ["new_string", "content", "new_str", "file_text"];
 
 impl Arrivals for Run<'_> {
     fn call(&mut self, scene: &Scene<'_, '_>, part: PartId) {
+        self.shown.expect(scene.view.body().len());
         for text in scene.string_args(part, &TEXT_KEYS) {
             // Only lines that stand in JSON as they are can be found again by their reader.
             let is_spelled = |line: &str| {
@@ -143,6 +144,10 @@ impl Length for LongEnough<'_> {
 
     fn may_be_enough(&self, lines: usize, chars: usize) -> bool {
         self.is_long(lines, chars) || (self.file.is_some() && self.is_long_in_file(lines, chars))
+    }
+
+    fn counts_beyond(&self, chars: usize) -> bool {
+        chars < self.options.min_chars.max(self.options.same_file_min_chars)
     }
 }
 

@@ -40,6 +40,12 @@ impl LineKey {
         self.0.to_le_bytes()[1]
     }
 
+    /// A part of the key that tells lines of one slot apart.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    pub(super) fn tag(self) -> u32 {
+        self.0 as u32
+    }
+
     /// A number below 2 to the power of `bits`, which is at most 32.
     pub(super) fn slot(self, bits: u32) -> usize {
         (self.0 >> 32) as usize & ((1 << bits) - 1)

@@ -1,5 +1,7 @@
 //! All lines that are whole in the context, and where the same lines stand.
 
+use std::ops::Range;
+
 use super::line_key::LineKey;
 use crate::view::PartId;
 
@@ -17,13 +19,16 @@ pub(super) trait Length {
 
     /// Whether it is in any source.
     fn may_be_enough(&self, lines: usize, chars: usize) -> bool;
+
+    /// Whether more characters than these could change an answer.
+    fn counts_beyond(&self, chars: usize) -> bool;
 }
 
 /// Places remembered for one line: the newest.
 const SPOTS_PER_LINE: usize = 6;
 
 /// About how many bytes of a conversation bring a line.
-const BYTES_PER_LINE: usize = 96;
+const BYTES_PER_LINE: usize = 48;
 
 /// A line that may start a run, however often it stands somewhere. What most lines are decided by is here,
 /// close together.
@@ -45,6 +50,14 @@ impl Known {
         let differences = self.nexts ^ (ONES * u64::from(line.mark())) | OLDER;
         differences.wrapping_sub(ONES) & !differences & HIGHS != 0
     }
+}
+
+/// A slot of the table: a part of a known line's key, and its index + 1; 0 is free. Most other lines are told apart
+/// without a look at the line.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    tag: u32,
+    number: u32,
 }
 
 /// A place where a line stands.
@@ -74,9 +87,8 @@ pub(super) struct Shown {
     spots: Vec<Spot>,
     /// The lines that may start a run, each once.
     known: Vec<Known>,
-    /// For each slot a known line, as index + 1; 0 is free. Never more than half full; its length is a power of
-    /// two.
-    table: Vec<u32>,
+    /// Where known lines are found. Never more than half full; its length is a power of two.
+    table: Vec<Entry>,
     /// Scratch: the known lines that the lines which are looked for are, as index + 1; 0 is none.
     found: Vec<u32>,
 }
@@ -84,9 +96,12 @@ pub(super) struct Shown {
 impl Shown {
     /// Makes room for the lines of a conversation with so many bytes.
     pub(super) fn expect(&mut self, bytes: usize) {
-        if self.lines.is_empty() {
-            self.lines.reserve(bytes / BYTES_PER_LINE);
-            self.spots.reserve(bytes / BYTES_PER_LINE);
+        if self.table.is_empty() {
+            let lines = bytes / BYTES_PER_LINE;
+            self.lines.reserve(lines);
+            self.spots.reserve(lines);
+            self.known.reserve(lines / 2);
+            self.make_room(lines / 4);
         }
     }
 
@@ -102,15 +117,12 @@ impl Shown {
         self.make_room(keys.len());
         let mut known_lines = std::mem::take(&mut self.found);
         known_lines.clear();
-        known_lines.resize(keys.len(), 0);
+        // All at once: the machine waits for many places of the table together.
+        known_lines.extend(keys.iter().map(|key| self.find(*key)));
         let mut repeats = Vec::new();
         let mut at = 0;
-        while let (Some(key), Some(number)) = (keys.get(at), known_lines.get_mut(at)) {
+        while let Some(number) = known_lines.get(at) {
             at += 1;
-            if !key.is_anchor() {
-                continue;
-            }
-            *number = self.table[self.slot(*key)];
             let Some(known) = self.known(*number) else {
                 continue;
             };
@@ -126,7 +138,7 @@ impl Shown {
                 self.newest_live(known.newest).map(|source| (1, source))
             };
             if let Some((lines, source)) = longest
-                && length.is_enough(lines, (first..first + lines).map(&size).sum(), source)
+                && length.is_enough(lines, chars(first..first + lines, length, &size), source)
             {
                 at = first + lines;
                 repeats.push(Repeat {
@@ -195,15 +207,28 @@ impl Shown {
     /// The number of a line, which is known from now on.
     fn know(&mut self, key: LineKey) -> u32 {
         let slot = self.slot(key);
-        if self.table[slot] == 0 {
+        if self.table[slot].number == 0 {
             self.known.push(Known {
                 key,
                 nexts: 0,
                 newest: 0,
             });
-            self.table[slot] = index(self.known.len());
+            self.table[slot] = Entry {
+                tag: key.tag(),
+                number: index(self.known.len()),
+            };
         }
-        self.table[slot]
+        self.table[slot].number
+    }
+
+    /// The number of a line that may start a run, if it is known; else 0.
+    #[inline]
+    fn find(&self, key: LineKey) -> u32 {
+        if key.is_anchor() {
+            self.table[self.slot(key)].number
+        } else {
+            0
+        }
     }
 
     /// The newest live text that holds the line of this spot, given as index + 1.
@@ -261,25 +286,45 @@ impl Shown {
     fn slot(&self, key: LineKey) -> usize {
         let mut slot = key.slot(self.table.len().trailing_zeros());
         loop {
-            match self.known(self.table[slot]) {
-                Some(known) if known.key != key => slot = (slot + 1) & (self.table.len() - 1),
-                _ => return slot,
+            let Entry { tag, number } = self.table[slot];
+            let is_it = || self.known(number).is_none_or(|known| known.key == key);
+            if number == 0 || (tag == key.tag() && is_it()) {
+                return slot;
             }
+            slot = (slot + 1) & (self.table.len() - 1);
         }
     }
 
     /// Makes room for so many more lines.
     fn make_room(&mut self, lines: usize) {
         let wanted = (self.known.len() + lines) * 2;
-        if wanted < self.table.len() {
+        if wanted <= self.table.len() {
             return;
         }
-        self.table = vec![0; (wanted * 2).next_power_of_two().max(1 << 10)];
+        // No larger than it must be: a lookup waits for memory.
+        let slots = wanted.next_power_of_two().max(1 << 10);
+        self.table = vec![Entry::default(); slots];
         for at in 0..self.known.len() {
-            let slot = self.slot(self.known[at].key);
-            self.table[slot] = index(at + 1);
+            let key = self.known[at].key;
+            let slot = self.slot(key);
+            self.table[slot] = Entry {
+                tag: key.tag(),
+                number: index(at + 1),
+            };
         }
     }
+}
+
+/// Characters of these lines, counted as far as they matter.
+fn chars(lines: Range<usize>, length: &impl Length, size: impl Fn(usize) -> usize) -> usize {
+    let mut chars = 0;
+    for line in lines {
+        chars += size(line);
+        if !length.counts_beyond(chars) {
+            break;
+        }
+    }
+    chars
 }
 
 fn index(at: usize) -> u32 {
