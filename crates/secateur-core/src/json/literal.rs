@@ -30,6 +30,13 @@ pub(super) fn closing_quote_of_compact(bytes: &[u8], at: usize) -> Option<(usize
     (!end.has_others).then_some((end.at, end.excess))
 }
 
+/// As on a machine with the narrow lanes only.
+#[cfg(test)]
+pub(super) fn closing_quote_narrow(bytes: &[u8], at: usize) -> Option<(usize, Excess)> {
+    let end = LongLiteral { bytes, at }.run::<super::vector::Lanes16>()?;
+    Some((end.at, end.excess))
+}
+
 /// The end of a literal.
 struct End {
     at: usize,

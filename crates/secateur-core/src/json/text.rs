@@ -479,4 +479,53 @@ mod tests {
         assert!(map.body_offset(3).is_some());
         assert_eq!(map.body_offset(2), None);
     }
+
+    /// Pieces of literals, each with its text as a compact writer spells it.
+    const PIECES: [(&str, &str); 14] = [
+        ("a", "a"),
+        (" plain words, some of them ", " plain words, some of them "),
+        ("é", "é"),
+        ("漢", "漢"),
+        ("🙂", "🙂"),
+        ("\\n", "\\n"),
+        ("\\t", "\\t"),
+        ("\\\"", "\\\""),
+        ("\\\\", "\\\\"),
+        ("\\/", "/"),
+        ("\\u00e9", "é"),
+        ("\\u000a", "\\n"),
+        ("\\ud83d\\ude42", "🙂"),
+        (
+            "1234567890123456789012345678901234567890",
+            "1234567890123456789012345678901234567890",
+        ),
+    ];
+
+    proptest::proptest! {
+        /// What is counted and found in windows is what decoding the text would show.
+        #[test]
+        fn counting_and_finding_agree_with_the_decoded_text(
+            pieces in proptest::collection::vec(0..PIECES.len(), 0..120),
+            shares in proptest::collection::vec(0..=100usize, 4),
+        ) {
+            let raw: String = pieces.iter().map(|&at| PIECES[at].0).collect();
+            let (body, text) = literal(&raw);
+            let whole: String = serde_json::from_str(&body).unwrap();
+            proptest::prop_assert_eq!(text.decode(&body), whole.as_str());
+            let compact: usize = pieces.iter().map(|&at| PIECES[at].1.chars().count()).sum();
+            proptest::prop_assert_eq!(crate::json::compact_chars(&body), compact + 2);
+            let count = whole.chars().count();
+            for share in shares {
+                let chars = count * share / 100;
+                let first: usize = whole.chars().take(chars).map(char::len_utf8).sum();
+                proptest::prop_assert_eq!(text.bytes_of_chars(&body, chars), first);
+                let last: usize = whole.chars().rev().take(chars).map(char::len_utf8).sum();
+                proptest::prop_assert_eq!(text.bytes_of_last_chars(&body, chars), last);
+                let found = text.offsets(&body).body_offset(first);
+                let tail = format!("\"{}", &body[found.unwrap() as usize..]);
+                let behind: String = serde_json::from_str(&tail).unwrap();
+                proptest::prop_assert_eq!(behind, &whole[first..]);
+            }
+        }
+    }
 }
