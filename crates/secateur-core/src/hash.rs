@@ -12,10 +12,18 @@ const SEEDS: [u64; 5] = [
     0x8545_9f85_fcb4_5d2b,
 ];
 
-/// A hash of a line that is the same on every machine.
+/// A hash of a line, for telling whether two lines are equal. It depends on the process's key, so nobody can write a
+/// line that passes for another one; what is equal is the same under every key.
 #[inline]
 pub(crate) fn line_hash(bytes: &[u8]) -> u64 {
-    keyed_hash(bytes, 0)
+    keyed_hash(bytes, process_key())
+}
+
+/// Drawn once.
+#[inline]
+fn process_key() -> u64 {
+    static KEY: OnceLock<u64> = OnceLock::new();
+    *KEY.get_or_init(|| RandomState::new().hash_one(SEEDS))
 }
 
 /// Most lines take one of three straight ways: their halves overlap in the middle, so that no loop depends on the
@@ -75,8 +83,8 @@ fn mix(one: u64, other: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// A map for short keys out of a body. Its hashes depend on a key that the process draws once, so that nobody can
-/// send names which all collide. What a strategy decides must not depend on the map's order.
+/// A map for short keys out of a body. Its hashes depend on the process's key, so nobody can send names which all
+/// collide. What a strategy decides must not depend on the map's order.
 pub(crate) type QuickMap<K, V> = HashMap<K, V, Keyed>;
 
 /// An empty map with room.
@@ -89,8 +97,7 @@ pub(crate) struct Keyed(u64);
 
 impl Default for Keyed {
     fn default() -> Self {
-        static KEY: OnceLock<u64> = OnceLock::new();
-        Self(*KEY.get_or_init(|| RandomState::new().hash_one(SEEDS)))
+        Self(process_key())
     }
 }
 

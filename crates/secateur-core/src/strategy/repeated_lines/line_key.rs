@@ -3,7 +3,7 @@
 use crate::hash::line_hash;
 use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
 
-/// A line's content, without its number and trailing white space, as a hash that is the same on every machine. The
+/// A line's content, without its number and trailing white space, as a hash. The
 /// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineKey(u64);
