@@ -1,6 +1,7 @@
 //! The inner loop of the scanner: to the next byte of a string that needs a look.
 
 use super::block::{BLOCK, Block, first};
+use super::step::{Steps, Work, do_at_best};
 
 /// The offset of the first `"`, `\` or control character at or after `at`, or the end of `bytes`.
 #[inline(always)]
@@ -32,16 +33,24 @@ pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 /// How many characters start in `bytes` (UTF-8 bytes that are not continuations).
 #[must_use]
 pub(crate) fn count_chars(bytes: &[u8]) -> usize {
-    // Sums of at most 255 ones fit a byte lane, which lets the compiler use vector registers.
-    bytes
-        .chunks(192)
-        .map(|block| {
-            block
-                .iter()
-                .map(|&byte| u8::from(byte & 0xc0 != 0x80))
-                .fold(0u8, u8::wrapping_add) as usize
-        })
-        .sum()
+    do_at_best(CountChars(bytes))
+}
+
+struct CountChars<'b>(&'b [u8]);
+
+impl Work for CountChars<'_> {
+    type Done = usize;
+
+    #[inline(always)]
+    fn run<S: Steps>(self) -> usize {
+        // Sums of at most 255 ones fit a byte lane, which lets the compiler use vector registers.
+        let (blocks, rest) = self.0.as_chunks::<192>();
+        let starts = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(byte & 0xc0 != 0x80));
+        let whole = blocks
+            .iter()
+            .map(|block| usize::from(block.iter().fold(0, starts)));
+        whole.sum::<usize>() + usize::from(rest.iter().fold(0, starts))
+    }
 }
 
 #[cfg(test)]
