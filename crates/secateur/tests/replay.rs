@@ -18,7 +18,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn output_of(step: usize) -> String {
-    (0..240)
+    (0..400)
         .map(|line| format!("step {step}: unit_number_{line} is compiled and linked\n"))
         .collect()
 }

@@ -1,40 +1,41 @@
-//! Replay benchmark on real sessions.
+//! Replay benchmark on real sessions: the peers' policies, and the engine under any setting.
 //!
-//! `lab-replay [FILE] [peers|frontier|ablation|search BATCHES|study|losses SETTING|dataset|try SETTING…|engine
-//! POLICY…]`; without a command: peers and frontier.
+//! `lab-replay SESSIONS COMMAND…`. Commands, one or more: `peers`, `steps`, `ablation`, `frontier`,
+//! `crossvalidate`, `shares`, `clearing`. The last may be `engine SETTING…`: a row for each setting, which is
+//! a preset, or `preset;key.path=value;…`. What one command has replayed the next does not replay again.
 
-mod compact;
-mod dataset;
-mod engine;
-mod features;
-mod losses;
+mod bench;
+mod clearing;
+mod folds;
+mod goal;
+mod holders;
 mod oracle;
 mod peers;
+mod peers_table;
 mod plan;
-mod presets;
-mod remains;
-mod repeats;
-mod search;
-mod steady;
-mod study;
-mod tables;
-mod tools;
+mod rows;
+mod shares;
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::ExitCode;
 
+use secateur_core::policy::PolicyError;
 use secateur_replay::read_path;
 
-fn main() {
+use bench::Bench;
+use rows::Row;
+
+fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().map_or_else(
-        || PathBuf::from("../shared/data/sessions/claude-code.jsonl.gz"),
-        PathBuf::from,
-    );
-    let loaded = match read_path(&path) {
+    let Some(path) = arguments.next() else {
+        println!("usage: lab-replay SESSIONS COMMAND…");
+        return ExitCode::FAILURE;
+    };
+    let loaded = match read_path(Path::new(&path)) {
         Ok(loaded) => loaded,
         Err(error) => {
             println!("nothing to replay: {error}");
-            return;
+            return ExitCode::FAILURE;
         }
     };
     let sessions = &loaded.sessions;
@@ -50,44 +51,31 @@ fn main() {
     for row in &loaded.unreadable {
         println!("unreadable: {}: {}", row.place, row.reason);
     }
-    match arguments.next().as_deref() {
-        None => {
-            tables::peers(sessions);
-            tables::frontier(sessions);
+    let mut bench = Bench::of(sessions);
+    while let Some(command) = arguments.next() {
+        if let Err(error) = run(&mut bench, &command, &mut arguments) {
+            println!("{command}: {error}");
+            return ExitCode::FAILURE;
         }
-        Some("peers") => tables::peers(sessions),
-        Some("frontier") => tables::frontier(sessions),
-        Some("ablation") => tables::ablation(sessions),
-        Some("losses") => {
-            let name = arguments.next().unwrap_or_default();
-            match presets::presets().into_iter().find(|(n, _)| *n == name) {
-                Some((_, policy)) => losses::print(sessions, &policy),
-                None => println!("unknown setting {name}"),
-            }
-        }
-        Some("dataset") => {
-            let mut options = steady::Steady::lossless();
-            options.shorten();
-            dataset::print(sessions, &options);
-        }
-        Some("engine") => engine::rows(sessions, arguments),
-        Some("try") => tables::attempts(sessions, arguments),
-        Some("study") => {
-            study::sources(sessions, false);
-            study::sources(sessions, true);
-            features::reads(sessions);
-            features::unedited(sessions);
-        }
-        Some("search") => {
-            let batches = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(24);
-            let mut start = presets::presets().swap_remove(1).1;
-            start.shorten();
-            let (best, pool) = search::search(sessions, &search::GOALS, batches, &start);
-            for (options, _) in best {
-                println!("{options:?}");
-            }
-            search::cross_validate(&search::GOALS, &pool);
-        }
-        Some(other) => println!("unknown command {other}"),
     }
+    ExitCode::SUCCESS
+}
+
+fn run(
+    bench: &mut Bench<'_>,
+    command: &str,
+    rest: &mut impl Iterator<Item = String>,
+) -> Result<(), PolicyError> {
+    match command {
+        "peers" => peers_table::print(bench.sessions()),
+        "steps" => bench.print(&rows::steps())?,
+        "ablation" => bench.print(&rows::ablation())?,
+        "frontier" => goal::print_frontier(&bench.replay(&rows::grid())?),
+        "crossvalidate" => folds::print(&bench.replay(&rows::grid())?),
+        "shares" => shares::print(bench.sessions()),
+        "clearing" => clearing::print(bench.sessions())?,
+        "engine" => bench.print(&rest.map(Row::unnamed).collect::<Vec<_>>())?,
+        other => println!("unknown command {other}"),
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use secateur_replay::{PartKind, Policy, Pruned, Run, Session};
 
-use crate::features::needs;
+use crate::holders::used;
 use crate::plan::{Cut, Place, Plan, results};
 
 /// Clears every result one request after it came unless a line of it is repeated later than that; cutting
@@ -15,12 +15,19 @@ pub struct Oracle;
 impl Policy for Oracle {
     fn start<'s>(&'s self, session: &'s Session) -> Box<dyn Run + 's> {
         let bounds: Vec<usize> = session.boundaries().collect();
-        let needed = needs(session)
+        let part = |at: Place| &session.messages[at.0].parts[at.1];
+        let needed = used(session, |at| &part(at).text)
             .into_iter()
-            .filter(|(boundary, at, _)| {
-                bounds.iter().filter(|&&b| b > at.0).count() > bounds.len() - boundary
+            .filter(|used| used.is_line)
+            .filter(|used| {
+                let mut holders = used.holders.iter();
+                holders.all(|at| part(*at).kind == PartKind::ToolResult)
             })
-            .map(|(_, at, _)| at)
+            .filter_map(|used| Some((used.request, *used.holders.last()?)))
+            .filter(|(request, at)| {
+                bounds.iter().filter(|&&b| b > at.0).count() > bounds.len() - request
+            })
+            .map(|(_, at)| at)
             .collect();
         Box::new(OracleRun {
             session,
