@@ -14,6 +14,7 @@ mod frame;
 mod holdout;
 mod housekeeping;
 mod ingest;
+mod kinds;
 mod late_plan;
 mod ledger;
 mod listing;

@@ -284,7 +284,7 @@ pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
 fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>) {
     let queue = &shared.queue;
     let outcome = match line.store.as_deref_mut() {
-        Some(store) => ingest::write(store, records),
+        Some(store) => ingest::write(store, records, &|| ()),
         None => Err(LedgerError::Unreachable("not connected".into())),
     };
     if let Err(error) = &outcome
@@ -375,7 +375,7 @@ fn replay_segment(
     };
     Counters::add(&shared.counters.lost, frames.unknown);
     for records in frames.records.chunks(BATCH_ROWS) {
-        let written = ingest::write(store, records)?;
+        let written = ingest::write(store, records, &|| ())?;
         count(shared, written.new + written.impossible, &written);
     }
     // Only now: a death before this line replays the segment again, and adds nothing.
@@ -400,10 +400,14 @@ mod tests {
         fn database(&self) -> Database {
             Database::Sqlite
         }
-        fn execute(&mut self, _: &str, _: &[Value]) -> Result<u64, LedgerError> {
+        fn execute(&mut self, _: &str, _: &[Value<'_>]) -> Result<u64, LedgerError> {
             Ok(1)
         }
-        fn query(&mut self, _: &str, _: &[Value]) -> Result<Vec<Vec<Value>>, LedgerError> {
+        fn query(
+            &mut self,
+            _: &str,
+            _: &[Value<'_>],
+        ) -> Result<Vec<Vec<Value<'static>>>, LedgerError> {
             Ok(Vec::new())
         }
         fn script(&mut self, _: &str) -> Result<(), LedgerError> {
@@ -416,8 +420,15 @@ mod tests {
             Ok(())
         }
         fn rollback(&mut self) {}
-        fn insert_new(&mut self, _: &Table, rows: &[Vec<Value>]) -> Result<Vec<bool>, LedgerError> {
+        fn insert_new(
+            &mut self,
+            _: &Table,
+            rows: &[Vec<Value<'_>>],
+        ) -> Result<Vec<bool>, LedgerError> {
             Ok(vec![true; rows.len()])
+        }
+        fn portion(&self) -> usize {
+            usize::MAX
         }
     }
 
