@@ -20,6 +20,7 @@ mod ledger;
 mod listing;
 pub mod moment;
 mod options;
+mod pace;
 mod query;
 mod queue;
 mod record;

@@ -38,7 +38,8 @@ impl Sqlite {
             if !read_only {
                 connection.pragma_update(None, "journal_mode", "WAL")?;
                 connection.pragma_update(None, "synchronous", "FULL")?;
-                connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+                // Small, because all of it is brought home at once.
+                connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
             }
             connection.pragma_update(None, "temp_store", "MEMORY")?;
             // Negative: in KiB.
