@@ -7,7 +7,7 @@ mod prepare;
 mod send;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use http::{Method, Request, Response};
 use hyper::body::{Body, Incoming};
@@ -71,8 +71,10 @@ pub(crate) async fn handle(
         &route,
         &head.headers,
     );
-    let mut event = AuditEvent::new(
-        request_id(),
+    let at = SystemTime::now();
+    let mut event = AuditEvent::at(
+        at,
+        request_id(at),
         Arc::clone(&workload.name),
         route.provider,
         route.dialect,

@@ -91,6 +91,8 @@ fn dialect_of(path: &str) -> Option<DialectId> {
 
 /// `/v1beta/models/`, `gemini-2.5-pro` and `:generateContent`.
 fn path_model(path: &str) -> Option<(&str, &str, &str)> {
+    // Few paths have a colon; looking for one is quick.
+    memchr::memchr(b':', path.as_bytes())?;
     let at = path.rfind("/models/")? + "/models/".len();
     let colon = path[at..].find(':')? + at;
     Some((&path[..at], &path[at..colon], &path[colon..]))

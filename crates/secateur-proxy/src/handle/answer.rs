@@ -30,9 +30,7 @@ pub(super) fn answer(mut arrival: Arrival, response: Response<Incoming>) -> Resp
         None => None,
     };
     stamp(&mut head.headers, event);
-    if let Some((canary, _)) = &arrival.exchange.watched_by.clone() {
-        canary.remember(arrival.exchange.event());
-    }
+    arrival.exchange.can_be_scored();
     if let Some(shadow) = &mut arrival.exchange.shadow {
         shadow.hear_head(head.status, &head.headers);
     }

@@ -8,6 +8,7 @@ mod lines;
 mod log;
 mod metrics;
 mod otlp;
+mod tally;
 
 use std::sync::Arc;
 
