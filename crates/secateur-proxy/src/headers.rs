@@ -6,28 +6,28 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-
-fn is_hop_by_hop(name: &HeaderName) -> bool {
-    *name == header::CONNECTION
-        || *name == header::TRANSFER_ENCODING
-        || *name == header::TE
-        || *name == header::UPGRADE
-        || *name == header::PROXY_AUTHENTICATE
-        || *name == header::PROXY_AUTHORIZATION
-        || *name == KEEP_ALIVE
-        || *name == PROXY_CONNECTION
+fn is_hop_by_hop(name: &str) -> bool {
+    matches!(
+        name,
+        "connection"
+            | "keep-alive"
+            | "proxy-connection"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+    )
 }
 
 /// Encodings of responses that usage can be read from on the side.
 const READABLE: [&str; 4] = ["gzip", "deflate", "br", "identity"];
 
 /// Takes out what is hop-by-hop, what `connection` names, and what else must stay behind.
-fn strip(headers: &mut HeaderMap, stays: impl Fn(&HeaderName) -> bool) {
+fn strip(headers: &mut HeaderMap, stays: impl Fn(&str) -> bool) {
     let mut gone: Vec<HeaderName> = headers
         .keys()
-        .filter(|name| is_hop_by_hop(name) || stays(name))
+        .filter(|name| is_hop_by_hop(name.as_str()) || stays(name.as_str()))
         .cloned()
         .collect();
     if gone.contains(&header::CONNECTION) {
@@ -47,10 +47,7 @@ fn strip(headers: &mut HeaderMap, stays: impl Fn(&HeaderName) -> bool) {
 /// A client's headers, ready for the upstream.
 pub(crate) fn to_upstream(headers: &mut HeaderMap, reads_usage: bool) {
     strip(headers, |name| {
-        *name == header::HOST
-            || *name == header::CONTENT_LENGTH
-            || *name == header::EXPECT
-            || name.as_str().starts_with("x-secateur-")
+        matches!(name, "host" | "content-length" | "expect") || name.starts_with("x-secateur-")
     });
     if reads_usage {
         keep_readable_encodings(headers);

@@ -20,9 +20,7 @@ fn fresh_number() -> u64 {
 
 /// Sixteen hexadecimal digits that no other request has.
 pub(crate) fn fresh_id() -> String {
-    let mut id = String::with_capacity(FRESH_DIGITS);
-    push_hex(&mut id, fresh_number(), FRESH_DIGITS);
-    id
+    spelled(&hex::<FRESH_DIGITS>(fresh_number()))
 }
 
 /// A request's id: the time in milliseconds, then a fresh id. Ids that grow with time keep a ledger's index
@@ -32,19 +30,25 @@ pub(crate) fn request_id(at: SystemTime) -> String {
     let millis = since.map_or(0, |since| {
         since.as_secs() * 1000 + u64::from(since.subsec_millis())
     });
-    let mut id = String::with_capacity(TIME_DIGITS + FRESH_DIGITS);
-    push_hex(&mut id, millis, TIME_DIGITS);
-    push_hex(&mut id, fresh_number(), FRESH_DIGITS);
-    id
+    let mut id = [0; TIME_DIGITS + FRESH_DIGITS];
+    let (time, fresh) = id.split_at_mut(TIME_DIGITS);
+    time.copy_from_slice(&hex::<TIME_DIGITS>(millis));
+    fresh.copy_from_slice(&hex::<FRESH_DIGITS>(fresh_number()));
+    spelled(&id)
 }
 
-/// The last `digits` hexadecimal digits of a number.
-fn push_hex(text: &mut String, number: u64, digits: usize) {
-    for at in (0..digits).rev() {
-        let digit = (number >> (4 * at)) as u8 & 0xf;
+/// The last hexadecimal digits of a number.
+fn hex<const DIGITS: usize>(number: u64) -> [u8; DIGITS] {
+    std::array::from_fn(|at| {
+        let digit = (number >> (4 * (DIGITS - 1 - at))) as u8 & 0xf;
         let letter = if digit < 10 { b'0' } else { b'a' - 10 };
-        text.push(char::from(letter + digit));
-    }
+        letter + digit
+    })
+}
+
+fn spelled(digits: &[u8]) -> String {
+    // Digits are text.
+    std::str::from_utf8(digits).unwrap_or_default().to_owned()
 }
 
 /// What tells a request's id from all others, as a number. `None`: no request has this id.

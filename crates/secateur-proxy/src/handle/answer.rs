@@ -15,7 +15,10 @@ use crate::surface::stamp;
 use crate::usage::UsageReader;
 
 /// Hands the upstream's response on.
-pub(super) fn answer(mut arrival: Arrival, response: Response<Incoming>) -> Response<ClientBody> {
+pub(super) fn answer(
+    mut arrival: Box<Arrival>,
+    response: Response<Incoming>,
+) -> Response<ClientBody> {
     let (mut head, body) = response.into_parts();
     headers::to_client(&mut head.headers);
     let content_type = head
