@@ -18,26 +18,30 @@ pub(crate) const AT_ONCE: usize = 16;
 pub(super) struct Inserts {
     several: String,
     one: String,
-    /// Which columns are of the kind.
-    is_common: Vec<bool>,
     newest: String,
     keys_after: String,
+    /// The columns that are of the kind, by their places in a row.
+    common: Vec<usize>,
+    /// The others.
+    own: Vec<usize>,
 }
 
 impl Inserts {
     pub(super) fn of(table: &Table) -> Self {
-        let is_common: Vec<bool> = table
-            .columns
-            .iter()
-            .map(|(name, _)| table.of_its_kind.contains(name))
-            .collect();
+        let is_common = |at: &usize| {
+            let name = table.columns.get(*at).map(|(name, _)| name);
+            name.is_some_and(|name| table.of_its_kind.contains(name))
+        };
+        let (common, own): (Vec<usize>, Vec<usize>) = (0..table.columns.len()).partition(is_common);
         let (name, columns) = (table.name, table.column_list(""));
         let key = table.columns.first().map_or("id", |&(name, _)| name);
+        // Nothing is undone by half: a statement that fails ends its transaction, so that SQLite need not
+        // remember how things were before it.
         let insert = |rows: usize| {
-            let rows: Vec<String> = (0..rows).map(|row| slots(&is_common, row)).collect();
+            let slots: Vec<String> = (0..rows).map(|row| slots(&common, &own, row)).collect();
             format!(
                 "INSERT OR FAIL INTO {name} ({columns}) VALUES {} ON CONFLICT DO NOTHING",
-                rows.join(", ")
+                slots.join(", ")
             )
         };
         Self {
@@ -45,7 +49,8 @@ impl Inserts {
             one: insert(1),
             newest: format!("SELECT COALESCE(MAX(rowid), 0) FROM {name}"),
             keys_after: format!("SELECT {key} FROM {name} WHERE rowid > ?1"),
-            is_common,
+            common,
+            own,
         }
     }
 
@@ -58,18 +63,17 @@ impl Inserts {
         let mut is_new = Vec::with_capacity(rows.len());
         let mut rest = rows;
         while !rest.is_empty() {
-            let alike = self.alike(rest);
-            let (now, later) = rest.split_at(alike);
+            let (now, later) = rest.split_at(self.alike(rest));
             let whole = now.chunks_exact(AT_ONCE);
             let single = whole.remainder();
             if whole.len() > 0 {
-                let mut statement = connection.prepare_cached(&self.several)?;
+                let mut statement = Bound::new(connection, &self.several)?;
                 for rows in whole {
                     self.insert_several(connection, &mut statement, rows, &mut is_new)?;
                 }
             }
             if !single.is_empty() {
-                let mut statement = connection.prepare_cached(&self.one)?;
+                let mut statement = Bound::new(connection, &self.one)?;
                 for row in single {
                     let changed = self.insert(&mut statement, std::slice::from_ref(row))?;
                     is_new.push(changed == 1);
@@ -82,20 +86,17 @@ impl Inserts {
 
     /// How many rows from the first on are of one kind.
     fn alike(&self, rows: &[Vec<Value<'_>>]) -> usize {
-        let common = |row: &Vec<Value<'_>>, of: &Vec<Value<'_>>| {
-            row.iter()
-                .zip(of)
-                .zip(&self.is_common)
-                .all(|((value, other), is_common)| !is_common || value == other)
+        let same = |pair: &&[Vec<Value<'_>>]| match pair {
+            [one, other] => self.common.iter().all(|&at| one.get(at) == other.get(at)),
+            _ => false,
         };
-        let same = |pair: &&[Vec<Value<'_>>]| matches!(pair, [one, other] if common(one, other));
         1 + rows.windows(2).take_while(same).count()
     }
 
     fn insert_several(
         &self,
         connection: &Connection,
-        statement: &mut CachedStatement<'_>,
+        statement: &mut Bound<'_>,
         rows: &[Vec<Value<'_>>],
         is_new: &mut Vec<bool>,
     ) -> rusqlite::Result<()> {
@@ -119,61 +120,64 @@ impl Inserts {
     /// Runs a statement over as many rows as it has places for; how many were new.
     fn insert(
         &self,
-        statement: &mut CachedStatement<'_>,
+        statement: &mut Bound<'_>,
         rows: &[Vec<Value<'_>>],
     ) -> rusqlite::Result<usize> {
-        // What is not bound is NULL, as much of a row is.
-        statement.clear_bindings();
-        for (number, row) in rows.iter().enumerate() {
-            let places = Places::of(&self.is_common, number);
-            for (value, (place, is_common)) in row.iter().zip(places) {
-                if *value != Value::Null && (number == 0 || !is_common) {
-                    statement.raw_bind_parameter(place, value)?;
-                }
+        let mut place = 1;
+        let mut bind = |row: &Vec<Value<'_>>, columns: &[usize]| -> rusqlite::Result<()> {
+            for value in columns.iter().filter_map(|at| row.get(*at)) {
+                statement.bind(place, value)?;
+                place += 1;
             }
-        }
-        statement.raw_execute()
-    }
-}
-
-/// The numbers of the parameters of one row, column by column: what is common comes first and once, then
-/// what is each row's own.
-struct Places<'c> {
-    is_common: std::slice::Iter<'c, bool>,
-    next_common: usize,
-    next_own: usize,
-}
-
-impl<'c> Places<'c> {
-    fn of(is_common: &'c [bool], row: usize) -> Self {
-        let common = is_common.iter().filter(|is| **is).count();
-        Self {
-            is_common: is_common.iter(),
-            next_common: 1,
-            next_own: 1 + common + row * (is_common.len() - common),
-        }
-    }
-}
-
-impl Iterator for Places<'_> {
-    type Item = (usize, bool);
-
-    fn next(&mut self) -> Option<(usize, bool)> {
-        let is_common = *self.is_common.next()?;
-        let next = if is_common {
-            &mut self.next_common
-        } else {
-            &mut self.next_own
+            Ok(())
         };
-        let place = *next;
-        *next += 1;
-        Some((place, is_common))
+        if let Some(first) = rows.first() {
+            bind(first, &self.common)?;
+        }
+        for row in rows {
+            bind(row, &self.own)?;
+        }
+        statement.statement.raw_execute()
     }
 }
 
-fn slots(is_common: &[bool], row: usize) -> String {
-    let places = Places::of(is_common, row);
-    let slots: Vec<String> = places.map(|(place, _)| format!("?{place}")).collect();
+/// A statement that knows which of its parameters are not NULL: much of a row is, and stays unbound.
+struct Bound<'c> {
+    statement: CachedStatement<'c>,
+    is_bound: Vec<bool>,
+}
+
+impl<'c> Bound<'c> {
+    fn new(connection: &'c Connection, sql: &str) -> rusqlite::Result<Self> {
+        let statement = connection.prepare_cached(sql)?;
+        // What comes from the cache has nothing bound.
+        let is_bound = vec![false; statement.parameter_count() + 1];
+        Ok(Self {
+            statement,
+            is_bound,
+        })
+    }
+
+    fn bind(&mut self, place: usize, value: &Value<'_>) -> rusqlite::Result<()> {
+        let is_some = *value != Value::Null;
+        if let Some(is_bound) = self.is_bound.get_mut(place)
+            && (is_some || *is_bound)
+        {
+            *is_bound = is_some;
+            self.statement.raw_bind_parameter(place, value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of one row, in the order of the columns: SQLite takes others about. What is common is
+/// numbered first and once, then what is each row's own.
+fn slots(common: &[usize], own: &[usize], row: usize) -> String {
+    let first_own = 1 + common.len() + row * own.len();
+    let mut slots: Vec<(usize, usize)> = common.iter().copied().zip(1..).collect();
+    slots.extend(own.iter().copied().zip(first_own..));
+    slots.sort_unstable();
+    let slots: Vec<String> = slots.iter().map(|(_, slot)| format!("?{slot}")).collect();
     format!("({})", slots.join(", "))
 }
 
@@ -237,6 +241,23 @@ mod tests {
                 (format!("{at:02}"), kind(at), number_then)
             );
         }
+    }
+
+    #[test]
+    fn what_is_null_after_a_value_is_null() {
+        let (connection, inserts) = (table(), Inserts::of(&TABLE));
+        let mut rows: Vec<_> = (0..48)
+            .map(|at| row(&format!("{at:02}"), None, at))
+            .collect();
+        for row in &mut rows[16..32] {
+            row[2] = Value::Null;
+        }
+        inserts.run(&connection, &rows).unwrap();
+        let sql = "SELECT COUNT(*), MIN(id), MAX(id) FROM t WHERE number IS NULL";
+        let found: (i64, String, String) = connection
+            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap();
+        assert_eq!(found, (16, "16".into(), "31".into()));
     }
 
     #[test]

@@ -176,6 +176,6 @@ impl Store for Sqlite {
     }
 
     fn portion(&self) -> usize {
-        AT_ONCE * 2
+        AT_ONCE * 4
     }
 }

@@ -35,6 +35,8 @@ enum State {
     /// Between tokens; a key may come if the innermost container is an object.
     #[default]
     Between,
+    /// In a container where nothing is looked for: only its end counts.
+    Skip,
     /// In a string, after an odd number of backslashes if the flag is set.
     String { is_key: bool, escaped: bool },
 }
@@ -45,6 +47,8 @@ pub(super) struct Sieve {
     state: State,
     /// Containers that are open.
     depth: usize,
+    /// The depth to come back to, in a container where nothing is looked for.
+    skip_to: Option<usize>,
     /// Which of the outermost containers are objects, and in which of them a search is on.
     objects: u64,
     envelopes: u64,
@@ -96,6 +100,12 @@ impl Sieve {
                     };
                     at += 1;
                 }
+                State::Skip => {
+                    at += self.skip(&bytes[at..]);
+                    if self.state == State::Between {
+                        self.close(&bytes[kept_from..at], found);
+                    }
+                }
                 State::Between => {
                     let was_keeping = self.keeping.is_some();
                     match byte {
@@ -144,6 +154,41 @@ impl Sieve {
         }
     }
 
+    /// Walks to the end of the container that is skipped, which is then to be closed; or to the end of the
+    /// bytes; or into a string that is not plain or not whole. How far it got.
+    fn skip(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            at += 1;
+            match byte {
+                b'"' => {
+                    let text = &bytes[at..];
+                    match string_end(text) {
+                        Some(end) if text[end] == b'"' => at += end + 1,
+                        _ => {
+                            self.state = State::String {
+                                is_key: false,
+                                escaped: false,
+                            };
+                            return at;
+                        }
+                    }
+                }
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    if self.skip_to == Some(self.depth - 1) {
+                        self.skip_to = None;
+                        self.state = State::Between;
+                        return at;
+                    }
+                    self.depth -= 1;
+                }
+                _ => {}
+            }
+        }
+        at
+    }
+
     fn start_string(&mut self) {
         let is_key = self.expects_key;
         if is_key {
@@ -171,6 +216,11 @@ impl Sieve {
         self.objects = self.set(self.objects, is_object);
         self.envelopes = self.set(self.envelopes, is_object && is_searched);
         self.expects_key = is_object;
+        let is_root_array = self.depth == 1 && !is_object;
+        if !is_root_array && !(is_object && is_searched) {
+            self.skip_to = Some(self.depth - 1);
+            self.state = State::Skip;
+        }
     }
 
     fn close(&mut self, last: &[u8], found: &mut dyn FnMut(Found<'_>)) {
@@ -208,7 +258,10 @@ impl Sieve {
     }
 
     fn end_text(&mut self, last: &[u8], found: &mut dyn FnMut(Found<'_>)) {
-        self.state = State::Between;
+        self.state = match self.skip_to {
+            Some(_) => State::Skip,
+            None => State::Between,
+        };
         if self.keeping == Some((Key::Model, self.depth)) {
             self.take(last, |value| {
                 let Ok(name) = std::str::from_utf8(value) else {
