@@ -69,6 +69,6 @@ impl Drop for Exchange {
         if let Some((canary, workload)) = &self.watched_by {
             canary.observe(workload, &mut event);
         }
-        self.surfaces.record(*event);
+        self.surfaces.record(&mut event);
     }
 }

@@ -217,7 +217,8 @@ impl Sieve {
         self.envelopes = self.set(self.envelopes, is_object && is_searched);
         self.expects_key = is_object;
         let is_root_array = self.depth == 1 && !is_object;
-        if !is_root_array && !(is_object && is_searched) {
+        let is_looked_into = is_root_array || (is_object && is_searched);
+        if !is_looked_into {
             self.skip_to = Some(self.depth - 1);
             self.state = State::Skip;
         }
