@@ -292,10 +292,48 @@ impl Sieve {
 
 /// Where a string ends, or its next escape begins.
 fn string_end(text: &[u8]) -> Option<usize> {
+    const NEAR: usize = 16;
     // Most keys and names are shorter than what it takes to start a search.
-    let (near, far) = text.split_at(text.len().min(16));
-    let is_end = |byte: &u8| matches!(byte, b'"' | b'\\');
-    near.iter()
-        .position(is_end)
-        .or_else(|| Some(near.len() + memchr::memchr2(b'"', b'\\', far)?))
+    for (number, word) in text.chunks_exact(8).take(NEAR / 8).enumerate() {
+        let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
+        let ends = zero_bytes(word ^ every_byte(b'"')) | zero_bytes(word ^ every_byte(b'\\'));
+        if ends != 0 {
+            return Some(number * 8 + ends.trailing_zeros() as usize / 8);
+        }
+    }
+    let from = (text.len() / 8 * 8).min(NEAR);
+    Some(from + memchr::memchr2(b'"', b'\\', text.get(from..)?)?)
+}
+
+const fn every_byte(byte: u8) -> u64 {
+    0x0101_0101_0101_0101 * byte as u64
+}
+
+/// The highest bits of the bytes that are zero. Above the lowest of them there may be others.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(every_byte(1)) & !word & every_byte(0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_ends_where_its_first_quote_or_escape_is() {
+        for length in 0..40 {
+            for end in 0..length {
+                for stop in [b'"', b'\\'] {
+                    // Neighbours of both in every byte, and others behind the first.
+                    let mut text: Vec<u8> = (0..length)
+                        .map(|at| [b'!', b'#', b'[', b']', 0xa2, 0xdc][at % 6])
+                        .collect();
+                    text[end] = stop;
+                    text[length - 1] = b'"';
+                    let expected = memchr::memchr2(b'"', b'\\', &text);
+                    assert_eq!(string_end(&text), expected, "{text:?}");
+                }
+            }
+            assert_eq!(string_end(&vec![b'x'; length]), None);
+        }
+    }
 }
