@@ -99,7 +99,7 @@ fn keep(store: &mut dyn Store, cut: &CapturedCut, sealed: Vec<u8>) -> Result<boo
             Value::maybe_text(cut.session.as_deref()),
             Value::Int(cut.at),
             Value::count(cut.text.len() as u64),
-            Value::Bytes(sealed),
+            Value::Bytes(sealed.into()),
         ],
     )?;
     if changed > 0 {
@@ -144,7 +144,7 @@ pub(crate) fn expire(
         let seen = found.len();
         let mut gone = 0;
         for values in found {
-            let Ok([id, at, bytes]) = <[Value; 3]>::try_from(values) else {
+            let Ok([id, at, bytes]) = <[Value<'_>; 3]>::try_from(values) else {
                 continue;
             };
             let (at, bytes) = (at.into_int()?, bytes.into_int()?);
@@ -189,7 +189,7 @@ pub(crate) fn recall(
         &[Value::text(workload), Value::text(id)],
     )?;
     let Some(Ok([request, at, sealed, expired])) =
-        found.into_iter().next().map(<[Value; 4]>::try_from)
+        found.into_iter().next().map(<[Value<'_>; 4]>::try_from)
     else {
         return Ok(Recalled::Unknown);
     };

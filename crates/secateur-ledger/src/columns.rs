@@ -7,6 +7,27 @@ use crate::store::{Kind, Table, Value};
 pub(crate) const AUDIT: Table = Table {
     name: "audit",
     columns: COLUMNS,
+    of_its_kind: &[
+        "workload",
+        "key_name",
+        "provider",
+        "dialect",
+        "model",
+        "routed_to",
+        "stack",
+        "steps",
+        "failed_open",
+        "struck_stack",
+        "bypassed",
+        "held_out",
+        "upstream_status",
+        "status",
+        "is_stream",
+        "tokens_are_exact",
+        "price_date",
+        "ended",
+        "trouble",
+    ],
 };
 
 const COLUMNS: &[(&str, Kind)] = &[
@@ -70,6 +91,7 @@ pub(crate) const AUDIT_PLAN: Table = Table {
         ("at_ms", Kind::Int),
         ("plan", Kind::Bytes),
     ],
+    of_its_kind: &[],
 };
 
 pub(crate) const SAVINGS: Table = Table {
@@ -85,6 +107,7 @@ pub(crate) const SAVINGS: Table = Table {
         ("compress_chars_before", Kind::Int),
         ("compress_chars_after", Kind::Int),
     ],
+    of_its_kind: &[],
 };
 
 /// Whether the list filter for trouble finds it.
@@ -92,8 +115,7 @@ pub(crate) fn is_trouble(row: &Row) -> bool {
     row.status >= 400 || row.failed_open.is_some()
 }
 
-pub(crate) fn values(row: &Row) -> Vec<Value> {
-    let steps = serde_json::to_string(&row.steps).unwrap_or_else(|_| "[]".into());
+pub(crate) fn values(row: &Row) -> Vec<Value<'_>> {
     let receipt = &row.receipt;
     vec![
         Value::text(&row.id),
@@ -106,7 +128,7 @@ pub(crate) fn values(row: &Row) -> Vec<Value> {
         Value::text(row.model.as_deref().unwrap_or_default()),
         Value::maybe_text(row.routed_to.as_deref()),
         Value::text(&row.stack),
-        Value::Text(steps),
+        steps_value(&row.steps),
         Value::maybe_text(row.failed_open.as_deref()),
         Value::text(&row.struck_stack),
         Value::Bool(row.bypassed),
@@ -150,7 +172,15 @@ pub(crate) fn values(row: &Row) -> Vec<Value> {
     ]
 }
 
-pub(crate) fn savings_values(row: &Row) -> Vec<Value> {
+/// Most rows have none.
+fn steps_value(steps: &[StepRow]) -> Value<'_> {
+    match steps {
+        [] => Value::text("[]"),
+        steps => serde_json::to_string(steps).map_or(Value::text("[]"), Value::owned),
+    }
+}
+
+pub(crate) fn savings_values(row: &Row) -> Vec<Value<'_>> {
     vec![
         Value::text(&row.id),
         Value::Int(row.at),
@@ -164,7 +194,7 @@ pub(crate) fn savings_values(row: &Row) -> Vec<Value> {
     ]
 }
 
-pub(crate) fn row(values: Vec<Value>) -> Result<Row, LedgerError> {
+pub(crate) fn row(values: Vec<Value<'_>>) -> Result<Row, LedgerError> {
     let mut from = values.into_iter();
     let mut take = || from.next().unwrap_or(Value::Null);
     Ok(Row {

@@ -7,8 +7,8 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
-use crate::control::Score;
 use crate::error::LedgerError;
+use crate::kinds::by_kind;
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
 use crate::row::Row;
@@ -25,13 +25,17 @@ pub(crate) struct Written {
 }
 
 /// Writes all of them in one transaction. If the database cannot hold one of them, the others are
-/// written one by one, so that a single bad record holds up nobody.
-pub(crate) fn write(store: &mut dyn Store, records: &[Record]) -> Result<Written, LedgerError> {
-    match in_transaction(store, |store| write_all(store, records)) {
+/// written one by one, so that a single bad record holds up nobody. `rest` is called between portions.
+pub(crate) fn write(
+    store: &mut dyn Store,
+    records: &[Record],
+    rest: &dyn Fn(),
+) -> Result<Written, LedgerError> {
+    match in_transaction(store, |store| write_all(store, records, rest)) {
         Err(LedgerError::BadValue(_)) if records.len() > 1 => {
             let mut sum = Written::default();
             for record in records {
-                let one = write(store, std::slice::from_ref(record))?;
+                let one = write(store, std::slice::from_ref(record), rest)?;
                 sum.new += one.new;
                 sum.impossible += one.impossible;
             }
@@ -45,49 +49,62 @@ pub(crate) fn write(store: &mut dyn Store, records: &[Record]) -> Result<Written
     }
 }
 
-fn write_all(store: &mut dyn Store, records: &[Record]) -> Result<usize, LedgerError> {
-    let mut rows: Vec<&Row> = Vec::with_capacity(records.len());
-    let mut scores: Vec<&Score> = Vec::new();
-    for record in records {
-        match record {
-            Record::Row(row) => rows.push(row),
-            Record::Score(score) => scores.push(score),
-        }
+fn write_all(
+    store: &mut dyn Store,
+    records: &[Record],
+    rest: &dyn Fn(),
+) -> Result<usize, LedgerError> {
+    let rows = by_kind(records.iter().filter_map(|record| match record {
+        Record::Row(row) => Some(&**row),
+        Record::Score(_) => None,
+    }));
+    let (mut rollup, mut new) = (Rollup::default(), 0);
+    for portion in rows.chunks(store.portion()) {
+        let written = write_rows(store, portion)?;
+        written.iter().for_each(|row| rollup.add(row));
+        new += written.len();
+        rest();
     }
-    let table: Vec<Vec<Value>> = rows.iter().map(|row| values(row)).collect();
+    rollup.write(store)?;
+    let scores: Vec<Vec<Value<'_>>> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Score(score) => Some(crate::scores::values(score)),
+            Record::Row(_) => None,
+        })
+        .collect();
+    let new_scores = store.insert_new(&SCORE, &scores)?;
+    Ok(new + new_scores.iter().filter(|&&is_new| is_new).count())
+}
+
+/// Those that were not there before.
+fn write_rows<'r>(store: &mut dyn Store, rows: &[&'r Row]) -> Result<Vec<&'r Row>, LedgerError> {
+    let table: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
     let is_new = store.insert_new(&AUDIT, &table)?;
     let new: Vec<&Row> = rows
         .iter()
         .zip(&is_new)
         .filter_map(|(row, &is_new)| is_new.then_some(*row))
         .collect();
-    let plans: Vec<Vec<Value>> = new
+    let plans: Vec<Vec<Value<'_>>> = new
         .iter()
         .filter_map(|row| {
             let plan = pack(row.plan.as_deref()?);
             Some(vec![
                 Value::text(&row.id),
                 Value::Int(row.at),
-                Value::Bytes(plan),
+                Value::Bytes(plan.into()),
             ])
         })
         .collect();
     store.insert_new(&AUDIT_PLAN, &plans)?;
-    let savings: Vec<Vec<Value>> = new
+    let savings: Vec<Vec<Value<'_>>> = new
         .iter()
         .filter(|row| !row.stack.is_empty())
         .map(|row| savings_values(row))
         .collect();
     store.insert_new(&SAVINGS, &savings)?;
-    let mut rollup = Rollup::default();
-    new.iter().for_each(|row| rollup.add(row));
-    rollup.write(store)?;
-    let scores: Vec<Vec<Value>> = scores
-        .iter()
-        .map(|score| crate::scores::values(score))
-        .collect();
-    let new_scores = store.insert_new(&SCORE, &scores)?;
-    Ok(new.len() + new_scores.iter().filter(|&&is_new| is_new).count())
+    Ok(new)
 }
 
 /// Plans are JSON with the same words over and over: they shrink to a tenth.

@@ -20,11 +20,11 @@ pub(crate) const MAX_PAGE: u32 = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Sql {
     pub(crate) text: String,
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<Value<'static>>,
 }
 
 impl Sql {
-    pub(crate) fn bind(&mut self, value: Value) -> String {
+    pub(crate) fn bind(&mut self, value: Value<'static>) -> String {
         self.values.push(value);
         format!("${}", self.values.len())
     }
@@ -93,17 +93,17 @@ fn names_series(filter: &Filter) -> bool {
         || filter.only_changed
 }
 
-type Series = [Value; 3];
+type Series = [Value<'static>; 3];
 
 /// Which series have rows that fit, as far as the daily sums tell.
 fn series(store: &mut dyn Store, filter: &Filter) -> Result<Vec<Series>, LedgerError> {
     let mut sql = Sql::default();
     let mut terms = series_terms(&mut sql, filter);
     if let Some(since) = filter.since {
-        terms.push(format!("day >= {}", sql.bind(Value::Text(day_of(since)))));
+        terms.push(format!("day >= {}", sql.bind(Value::owned(day_of(since)))));
     }
     if let Some(until) = filter.until {
-        terms.push(format!("day <= {}", sql.bind(Value::Text(day_of(until)))));
+        terms.push(format!("day <= {}", sql.bind(Value::owned(day_of(until)))));
     }
     if filter.only_trouble {
         terms.push("(errors > 0 OR failed_open > 0)".into());
@@ -129,7 +129,7 @@ pub(crate) fn series_terms(sql: &mut Sql, filter: &Filter) -> Vec<String> {
         ("model", &filter.model),
     ] {
         if let Some(wanted) = wanted {
-            terms.push(format!("{column} = {}", sql.bind(Value::text(wanted))));
+            terms.push(format!("{column} = {}", sql.bind(Value::owned(wanted))));
         }
     }
     if filter.only_changed {
@@ -142,7 +142,7 @@ pub(crate) fn series_terms(sql: &mut Sql, filter: &Filter) -> Vec<String> {
 pub(crate) fn row_terms(sql: &mut Sql, filter: &Filter) -> Vec<String> {
     let mut terms = Vec::new();
     if let Some(session) = &filter.session {
-        terms.push(format!("session = {}", sql.bind(Value::text(session))));
+        terms.push(format!("session = {}", sql.bind(Value::owned(session))));
     }
     if filter.only_trouble {
         terms.push("trouble".into());
@@ -184,7 +184,7 @@ fn keys(
     if let Some(after) = after {
         let (at, id) = (
             sql.bind(Value::Int(after.at)),
-            sql.bind(Value::text(&after.id)),
+            sql.bind(Value::owned(&after.id)),
         );
         terms.push(format!("(at_ms, id) < ({at}, {id})"));
     }

@@ -53,6 +53,11 @@ impl Waiting {
         }
     }
 
+    /// Whether its plan is still to be made.
+    pub(crate) fn takes_long(&self) -> bool {
+        self.plan.is_some()
+    }
+
     /// The whole record. Takes a while; not for where somebody waits for the queue.
     pub(crate) fn write_out(self) -> Record {
         match self.plan {

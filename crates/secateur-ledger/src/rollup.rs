@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::LedgerError;
-use crate::moment::day_of;
+use crate::moment::{DAY_MS, day_of};
 use crate::query::Totals;
 use crate::row::{Millis, Row};
 use crate::store::{Store, Value};
@@ -109,7 +109,7 @@ pub(crate) fn add_totals(sum: &mut Totals, other: &Totals) {
     sum.added_us += other.added_us;
 }
 
-fn values(totals: &Totals) -> Vec<Value> {
+fn values(totals: &Totals) -> Vec<Value<'_>> {
     vec![
         Value::count(totals.requests),
         Value::count(totals.changed),
@@ -136,7 +136,7 @@ fn values(totals: &Totals) -> Vec<Value> {
 }
 
 /// Reads a group's name and the sums after it.
-pub(crate) fn totals_from(values: Vec<Value>) -> Result<Totals, LedgerError> {
+pub(crate) fn totals_from(values: Vec<Value<'_>>) -> Result<Totals, LedgerError> {
     let mut from = values.into_iter();
     let mut take = || from.next().unwrap_or(Value::Null);
     Ok(Totals {
@@ -165,8 +165,9 @@ pub(crate) fn totals_from(values: Vec<Value>) -> Result<Totals, LedgerError> {
     })
 }
 
-type DayKey = (String, String, String, String);
-type SessionKey = (String, String, bool);
+/// The number of the day since 1970, workload, stack and model.
+type DayKey<'r> = (i64, &'r str, &'r str, &'r str);
+type SessionKey<'r> = (&'r str, &'r str, bool);
 
 #[derive(Debug)]
 struct SessionSum {
@@ -178,22 +179,19 @@ struct SessionSum {
 /// What a batch adds. Ordered maps: replicas lock the rows of `daily` in the same order and cannot
 /// wait for each other in a circle.
 #[derive(Debug, Default)]
-pub(crate) struct Rollup {
-    days: BTreeMap<DayKey, Totals>,
-    sessions: BTreeMap<SessionKey, SessionSum>,
+pub(crate) struct Rollup<'r> {
+    days: BTreeMap<DayKey<'r>, Totals>,
+    sessions: BTreeMap<SessionKey<'r>, SessionSum>,
 }
 
-impl Rollup {
-    pub(crate) fn add(&mut self, row: &Row) {
-        let key = (
-            day_of(row.at),
-            row.workload.clone(),
-            row.stack.clone(),
-            row.model.clone().unwrap_or_default(),
-        );
+impl<'r> Rollup<'r> {
+    pub(crate) fn add(&mut self, row: &'r Row) {
+        let model = row.model.as_deref().unwrap_or_default();
+        let day = row.at.div_euclid(DAY_MS);
+        let key = (day, row.workload.as_str(), row.stack.as_str(), model);
         add_row(self.days.entry(key).or_default(), row);
         if let (Some(session), Some(usd)) = (&row.session, row.receipt.actual_input_usd) {
-            let key = (row.workload.clone(), session.clone(), row.held_out);
+            let key = (row.workload.as_str(), session.as_str(), row.held_out);
             let sum = self.sessions.entry(key).or_insert(SessionSum {
                 first_at: row.at,
                 requests: 0,
@@ -221,10 +219,10 @@ impl Rollup {
         );
         for ((day, workload, stack, model), totals) in self.days {
             let mut row = vec![
-                Value::Text(day),
-                Value::Text(workload),
-                Value::Text(stack),
-                Value::Text(model),
+                Value::owned(day_of(day * DAY_MS)),
+                Value::text(workload),
+                Value::text(stack),
+                Value::text(model),
             ];
             row.extend(values(&totals));
             store.execute(&sql, &row)?;
@@ -239,8 +237,8 @@ impl Rollup {
                  requests = session_cost.requests + excluded.requests, \
                  input_usd = session_cost.input_usd + excluded.input_usd",
                 &[
-                    Value::Text(workload),
-                    Value::Text(session),
+                    Value::text(workload),
+                    Value::text(session),
                     Value::Bool(held_out),
                     Value::Int(sum.first_at),
                     Value::count(sum.requests),

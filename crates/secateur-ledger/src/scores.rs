@@ -18,9 +18,10 @@ pub(crate) const SCORE: Table = Table {
         ("scorer", Kind::Text),
         ("score", Kind::Real),
     ],
+    of_its_kind: &[],
 };
 
-pub(crate) fn values(score: &Score) -> Vec<Value> {
+pub(crate) fn values(score: &Score) -> Vec<Value<'_>> {
     vec![
         Value::text(&score.id),
         Value::Int(score.at),
@@ -55,7 +56,7 @@ pub(crate) fn scores(
     found.into_iter().map(score).collect()
 }
 
-fn score(values: Vec<Value>) -> Result<Score, LedgerError> {
+fn score(values: Vec<Value<'_>>) -> Result<Score, LedgerError> {
     let mut from = values.into_iter();
     let mut take = || from.next().unwrap_or(Value::Null);
     Ok(Score {
@@ -118,7 +119,7 @@ pub(crate) fn stack_events(
     store.query(&sql, &asked)?.into_iter().map(event).collect()
 }
 
-fn event(values: Vec<Value>) -> Result<StackEvent, LedgerError> {
+fn event(values: Vec<Value<'_>>) -> Result<StackEvent, LedgerError> {
     let mut from = values.into_iter();
     let mut take = || from.next().unwrap_or(Value::Null);
     Ok(StackEvent {

@@ -80,13 +80,13 @@ fn from_days(
     if let Some(first) = first {
         terms.push(format!(
             "day >= {}",
-            sql.bind(Value::Text(day_of(first * DAY_MS)))
+            sql.bind(Value::owned(day_of(first * DAY_MS)))
         ));
     }
     if let Some(end) = end {
         terms.push(format!(
             "day < {}",
-            sql.bind(Value::Text(day_of(end * DAY_MS)))
+            sql.bind(Value::owned(day_of(end * DAY_MS)))
         ));
     }
     let sums: Vec<String> = SUMS

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::LedgerError;
 use crate::ingest::{self, Written};
+use crate::pace::Pace;
 use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State, Waiting};
 use crate::record::Record;
 use crate::spool::{Spool, load};
@@ -146,7 +147,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             let batch = state.take_batch();
             drop(state);
             // Nobody but this thread puts a batch in flight.
-            let records = Arc::new(write_out(batch));
+            let records = Arc::new(write_out(queue, batch));
             let mut state = queue.lock();
             state.in_flight = Some(InFlight {
                 records,
@@ -167,7 +168,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             }
             let batch = state.take_batch();
             drop(state);
-            let records = write_out(batch);
+            let records = write_out(queue, batch);
             let is_spooled = shared.put_in_spool(&records);
             let mut state = queue.lock();
             if is_spooled {
@@ -181,8 +182,15 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
 }
 
 /// Without the lock: requests push meanwhile.
-fn write_out(batch: Vec<Waiting>) -> Vec<Record> {
-    batch.into_iter().map(Waiting::write_out).collect()
+fn write_out(queue: &Queue, batch: Vec<Waiting>) -> Vec<Record> {
+    let pace = Pace::new(queue);
+    let whole = |waiting: Waiting| {
+        if waiting.takes_long() {
+            pace.rest();
+        }
+        waiting.write_out()
+    };
+    batch.into_iter().map(whole).collect()
 }
 
 /// The connection, and when to try again.
@@ -284,7 +292,10 @@ pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
 fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>) {
     let queue = &shared.queue;
     let outcome = match line.store.as_deref_mut() {
-        Some(store) => ingest::write(store, records),
+        Some(store) => {
+            let pace = Pace::new(queue);
+            ingest::write(store, records, &|| pace.rest())
+        }
         None => Err(LedgerError::Unreachable("not connected".into())),
     };
     if let Err(error) = &outcome
@@ -375,7 +386,8 @@ fn replay_segment(
     };
     Counters::add(&shared.counters.lost, frames.unknown);
     for records in frames.records.chunks(BATCH_ROWS) {
-        let written = ingest::write(store, records)?;
+        let pace = Pace::new(&shared.queue);
+        let written = ingest::write(store, records, &|| pace.rest())?;
         count(shared, written.new + written.impossible, &written);
     }
     // Only now: a death before this line replays the segment again, and adds nothing.
@@ -400,10 +412,14 @@ mod tests {
         fn database(&self) -> Database {
             Database::Sqlite
         }
-        fn execute(&mut self, _: &str, _: &[Value]) -> Result<u64, LedgerError> {
+        fn execute(&mut self, _: &str, _: &[Value<'_>]) -> Result<u64, LedgerError> {
             Ok(1)
         }
-        fn query(&mut self, _: &str, _: &[Value]) -> Result<Vec<Vec<Value>>, LedgerError> {
+        fn query(
+            &mut self,
+            _: &str,
+            _: &[Value<'_>],
+        ) -> Result<Vec<Vec<Value<'static>>>, LedgerError> {
             Ok(Vec::new())
         }
         fn script(&mut self, _: &str) -> Result<(), LedgerError> {
@@ -416,8 +432,15 @@ mod tests {
             Ok(())
         }
         fn rollback(&mut self) {}
-        fn insert_new(&mut self, _: &Table, rows: &[Vec<Value>]) -> Result<Vec<bool>, LedgerError> {
+        fn insert_new(
+            &mut self,
+            _: &Table,
+            rows: &[Vec<Value<'_>>],
+        ) -> Result<Vec<bool>, LedgerError> {
             Ok(vec![true; rows.len()])
+        }
+        fn portion(&self) -> usize {
+            usize::MAX
         }
     }
 

@@ -12,10 +12,10 @@ use crate::config::{ClientKey, Config, Provider};
 use crate::error_shape::Refusal;
 
 /// A client key can also come here; then the provider's own credential passes untouched.
-pub(crate) const KEY_HEADER: &str = "x-secateur-key";
+pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-secateur-key");
 
-const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
-const ANTHROPIC_KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub(crate) const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+pub(crate) const ANTHROPIC_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The SHA-256 of a key, as the configuration wants it.
 #[must_use]
@@ -123,6 +123,11 @@ impl Grant {
         value.set_sensitive(true);
         headers.insert(name, value);
         Ok(())
+    }
+
+    /// Whether a query passes as it is.
+    pub(crate) fn keeps_query(&self) -> bool {
+        !self.replaces
     }
 
     /// The query without the client's key.

@@ -184,9 +184,20 @@ impl AuditEvent {
         provider: Provider,
         dialect: Option<DialectId>,
     ) -> Self {
+        Self::at(SystemTime::now(), id, workload, provider, dialect)
+    }
+
+    /// An event for a request that came in at a moment.
+    pub(crate) fn at(
+        at: SystemTime,
+        id: String,
+        workload: Arc<str>,
+        provider: Provider,
+        dialect: Option<DialectId>,
+    ) -> Self {
         Self {
             id,
-            at: SystemTime::now(),
+            at,
             workload,
             key: None,
             session: None,

@@ -19,12 +19,10 @@ pub(crate) enum Encoding {
 impl Encoding {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return if headers.contains_key(header::CONTENT_ENCODING) {
-                Self::Other
-            } else {
-                Self::Identity
-            };
+        let value = match (values.next(), values.next()) {
+            (None, _) => return Self::Identity,
+            (Some(value), None) => value,
+            _ => return Self::Other,
         };
         let value = value.to_str().unwrap_or("?").trim();
         let is = |name: &str| value.eq_ignore_ascii_case(name);

@@ -40,6 +40,13 @@ impl Exchange {
         self.event.as_ref().map_or("", |event| &event.id)
     }
 
+    /// The response's head is known: from now on the client can post a score.
+    pub(crate) fn can_be_scored(&self) {
+        if let (Some((canary, _)), Some(event)) = (&self.watched_by, &self.event) {
+            canary.remember(event);
+        }
+    }
+
     /// The event, to be filled in.
     #[expect(clippy::expect_used, reason = "the event is taken only by drop")]
     pub(crate) fn event(&mut self) -> &mut AuditEvent {
@@ -62,6 +69,6 @@ impl Drop for Exchange {
         if let Some((canary, workload)) = &self.watched_by {
             canary.observe(workload, &mut event);
         }
-        self.surfaces.record(*event);
+        self.surfaces.record(&mut event);
     }
 }

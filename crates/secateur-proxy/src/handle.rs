@@ -7,10 +7,11 @@ mod prepare;
 mod send;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
-use http::{Method, Request, Response};
+use http::{HeaderName, Method, Request, Response};
 use hyper::body::{Body, Incoming};
+use secateur_core::dialect::DialectId;
 use secateur_ledger::Ledger;
 use tokio::sync::Semaphore;
 
@@ -37,6 +38,8 @@ use crate::summary::Summarizer;
 use crate::surface::Surfaces;
 use crate::upstream::{OutBody, UpstreamClient};
 
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -55,14 +58,30 @@ pub(crate) struct Shared {
 }
 
 /// Answers one request that is for an upstream.
-pub(crate) async fn handle(
+///
+/// What can be done at once is done before there is a future: futures are moved about, and carry all that
+/// they ever held.
+pub(crate) fn handle(
     shared: Arc<Shared>,
     request: Request<Incoming>,
-) -> Response<ClientBody> {
+) -> impl Future<Output = Response<ClientBody>> + Send {
+    let arrived = arrive(&shared, request);
+    async move {
+        match arrived {
+            Ok((arrival, body)) => forward(&shared, arrival, body).await,
+            Err(refusal) => *refusal,
+        }
+    }
+}
+
+fn arrive(
+    shared: &Shared,
+    request: Request<Incoming>,
+) -> Result<(Box<Arrival>, Incoming), Box<Response<ClientBody>>> {
     let started = Instant::now();
     let config = shared.config.load_full();
     let (head, body) = request.into_parts();
-    let route = Route::of(&head.method, &head.uri, &head.headers);
+    let mut route = Route::of(&head.method, &head.uri, &head.headers);
     let grant = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let key = grant.as_ref().ok().and_then(Grant::key);
     let workload = pick_workload(
@@ -71,8 +90,10 @@ pub(crate) async fn handle(
         &route,
         &head.headers,
     );
-    let mut event = AuditEvent::new(
-        request_id(),
+    let at = SystemTime::now();
+    let mut event = AuditEvent::at(
+        at,
+        request_id(at),
         Arc::clone(&workload.name),
         route.provider,
         route.dialect,
@@ -81,23 +102,24 @@ pub(crate) async fn handle(
     event.model.clone_from(&route.path_model);
     event.trace = head
         .headers
-        .get("traceparent")
+        .get(TRACEPARENT)
         .and_then(|value| trace_of(value.to_str().ok()?));
     let mut exchange = Exchange::start(event, &shared.surfaces, started);
     exchange.watched_by = Some((Arc::clone(&shared.canary), Arc::clone(&workload)));
-    let shape = route.error_shape();
-    let grant = match grant {
-        Ok(grant) => grant,
-        Err(refusal) => return refuse(&mut exchange, refusal, shape),
-    };
-    if head.method == Method::CONNECT {
-        return refuse(&mut exchange, Refusal::NoConnect, shape);
-    }
     let limit_bytes = config.max_body_bytes;
-    if body.size_hint().lower() > limit_bytes as u64 {
-        return refuse(&mut exchange, Refusal::TooLarge { limit_bytes }, shape);
-    }
-    let mut route = route;
+    let granted = grant.and_then(|grant| {
+        if head.method == Method::CONNECT {
+            return Err(Refusal::NoConnect);
+        }
+        if body.size_hint().lower() > limit_bytes as u64 {
+            return Err(Refusal::TooLarge { limit_bytes });
+        }
+        Ok(grant)
+    });
+    let grant = granted.map_err(|refusal| {
+        let shape = route.error_shape();
+        Box::new(refuse(&mut exchange, refusal, shape))
+    })?;
     if let Some(provider) = workload.provider {
         route.provider = provider;
         exchange.event().provider = provider;
@@ -111,52 +133,75 @@ pub(crate) async fn handle(
         exchange,
         started,
     };
-    forward(&shared, arrival, body).await
+    Ok((Box::new(arrival), body))
 }
 
 async fn forward(
     shared: &Arc<Shared>,
-    mut arrival: Arrival,
+    mut arrival: Box<Arrival>,
     body: Incoming,
 ) -> Response<ClientBody> {
-    let shape = arrival.route.error_shape();
     let bypasses = arrival
         .head
         .headers
         .get(BYPASS_HEADER)
         .is_some_and(|value| value == "1");
     arrival.exchange.event().bypassed = bypasses;
-    let timeouts = arrival.config.timeouts;
-    let limit_bytes = arrival.config.max_body_bytes;
-    let (body, fate) = Guarded::new(body, limit_bytes, timeouts.request_idle);
+    let (limit_bytes, idle) = (
+        arrival.config.max_body_bytes,
+        arrival.config.timeouts.request_idle,
+    );
+    let (body, fate) = Guarded::new(body, limit_bytes, idle);
     let mechanics = arrival
         .route
         .dialect
         .filter(|_| !bypasses && shared.canary.wants(&arrival.workload));
-    let Some(dialect) = mechanics else {
-        arrival.exchange.streamed = Some(fate);
-        let request = match only_outgoing(&mut arrival, OutBody::Streamed(Box::new(body))) {
-            Ok(request) => request,
-            Err(refusal) => return refuse(&mut arrival.exchange, refusal, shape),
-        };
-        let event = arrival.exchange.event();
-        event.added = arrival.started.elapsed();
-        return match send(shared, &mut arrival, request).await {
-            Ok(response) => answer(arrival, response),
-            Err(refusal) => refuse(&mut arrival.exchange, refusal, shape),
-        };
+    if let Some(dialect) = mechanics {
+        // Boxed, because requests that pass as they come are to carry none of its weight.
+        return Box::pin(change(shared, arrival, dialect, body)).await;
+    }
+    arrival.exchange.streamed = Some(fate);
+    let sent = match only_outgoing(&mut arrival, OutBody::Streamed(Box::new(body))) {
+        Ok(request) => {
+            arrival.exchange.event().added = arrival.started.elapsed();
+            send(shared, &mut arrival, request).await
+        }
+        Err(refusal) => Err(refusal),
     };
+    settle(arrival, sent)
+}
+
+/// What the client gets.
+fn settle(
+    mut arrival: Box<Arrival>,
+    sent: Result<Response<Incoming>, Refusal>,
+) -> Response<ClientBody> {
+    match sent {
+        Ok(response) => answer(arrival, response),
+        Err(refusal) => {
+            let shape = arrival.route.error_shape();
+            refuse(&mut arrival.exchange, refusal, shape)
+        }
+    }
+}
+
+/// Lets the mechanics look at a body, and sends what comes of it.
+async fn change(
+    shared: &Arc<Shared>,
+    mut arrival: Box<Arrival>,
+    dialect: DialectId,
+    body: Guarded,
+) -> Response<ClientBody> {
+    let limit_bytes = arrival.config.max_body_bytes;
     let waiting = Instant::now();
     let original = match body.collect().await {
         Ok(body) => body,
-        Err(error) => return refuse(&mut arrival.exchange, error.refusal(limit_bytes), shape),
+        Err(error) => return settle(arrival, Err(error.refusal(limit_bytes))),
     };
     let waited = waiting.elapsed();
     let decision = prepare(shared, &arrival, dialect, &original).await;
     let outcome = note(&mut arrival, decision, &original);
     arrival.exchange.event().added = arrival.started.elapsed().saturating_sub(waited);
-    match send_prepared(shared, &mut arrival, &original, outcome).await {
-        Ok(response) => answer(arrival, response),
-        Err(refusal) => refuse(&mut arrival.exchange, refusal, shape),
-    }
+    let sent = send_prepared(shared, &mut arrival, &original, outcome).await;
+    settle(arrival, sent)
 }

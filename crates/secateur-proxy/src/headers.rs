@@ -6,47 +6,49 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-const HOP_BY_HOP: [HeaderName; 8] = [
-    header::CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-];
+fn is_hop_by_hop(name: &str) -> bool {
+    matches!(
+        name,
+        "connection"
+            | "keep-alive"
+            | "proxy-connection"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}
 
 /// Encodings of responses that usage can be read from on the side.
 const READABLE: [&str; 4] = ["gzip", "deflate", "br", "identity"];
 
-fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+/// Takes out what is hop-by-hop, what `connection` names, and what else must stay behind.
+fn strip(headers: &mut HeaderMap, stays: impl Fn(&str) -> bool) {
+    let mut gone: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| is_hop_by_hop(name.as_str()) || stays(name.as_str()))
+        .cloned()
         .collect();
-    for name in named.iter().chain(&HOP_BY_HOP) {
+    if gone.contains(&header::CONNECTION) {
+        let named = headers.get_all(header::CONNECTION).iter();
+        gone.extend(
+            named
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|value| value.split(','))
+                .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok()),
+        );
+    }
+    for name in gone {
         headers.remove(name);
     }
 }
 
 /// A client's headers, ready for the upstream.
 pub(crate) fn to_upstream(headers: &mut HeaderMap, reads_usage: bool) {
-    strip_hop_by_hop(headers);
-    for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
-        headers.remove(name);
-    }
-    let own: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with("x-secateur-"))
-        .cloned()
-        .collect();
-    for name in own {
-        headers.remove(name);
-    }
+    strip(headers, |name| {
+        matches!(name, "host" | "content-length" | "expect") || name.starts_with("x-secateur-")
+    });
     if reads_usage {
         keep_readable_encodings(headers);
     }
@@ -74,7 +76,7 @@ pub(crate) fn add_beta(headers: &mut HeaderMap, beta: &'static str) {
 
 /// An upstream's headers, ready for the client.
 pub(crate) fn to_client(headers: &mut HeaderMap) {
-    strip_hop_by_hop(headers);
+    strip(headers, |_| false);
 }
 
 /// Takes encodings out of `accept-encoding` that could not be read on the side. A client that

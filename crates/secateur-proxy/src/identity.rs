@@ -8,20 +8,55 @@ use std::time::SystemTime;
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// Sixteen hexadecimal digits that no other request has: a counter, keyed with a random seed of the
-/// process.
-pub(crate) fn fresh_id() -> String {
+const TIME_DIGITS: usize = 11;
+const FRESH_DIGITS: usize = 16;
+
+/// A number that no other request has: a counter, keyed with a random seed of the process.
+fn fresh_number() -> u64 {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     // Zero is not a valid span id.
-    format!("{:016x}", SEED.hash_one(number).max(1))
+    SEED.hash_one(number).max(1)
+}
+
+/// Sixteen hexadecimal digits that no other request has.
+pub(crate) fn fresh_id() -> String {
+    spelled(&hex::<FRESH_DIGITS>(fresh_number()))
 }
 
 /// A request's id: the time in milliseconds, then a fresh id. Ids that grow with time keep a ledger's index
 /// growing at one end.
-pub(crate) fn request_id() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let millis = since.map_or(0, |since| since.as_millis());
-    format!("{:011x}{}", millis & 0xfff_ffff_ffff, fresh_id())
+pub(crate) fn request_id(at: SystemTime) -> String {
+    let since = at.duration_since(SystemTime::UNIX_EPOCH);
+    let millis = since.map_or(0, |since| {
+        since.as_secs() * 1000 + u64::from(since.subsec_millis())
+    });
+    let mut id = [0; TIME_DIGITS + FRESH_DIGITS];
+    let (time, fresh) = id.split_at_mut(TIME_DIGITS);
+    time.copy_from_slice(&hex::<TIME_DIGITS>(millis));
+    fresh.copy_from_slice(&hex::<FRESH_DIGITS>(fresh_number()));
+    spelled(&id)
+}
+
+/// The last hexadecimal digits of a number.
+fn hex<const DIGITS: usize>(number: u64) -> [u8; DIGITS] {
+    std::array::from_fn(|at| {
+        let digit = (number >> (4 * (DIGITS - 1 - at))) as u8 & 0xf;
+        let letter = if digit < 10 { b'0' } else { b'a' - 10 };
+        letter + digit
+    })
+}
+
+fn spelled(digits: &[u8]) -> String {
+    // Digits are text.
+    std::str::from_utf8(digits).unwrap_or_default().to_owned()
+}
+
+/// What tells a request's id from all others, as a number. `None`: no request has this id.
+pub(crate) fn number_of(id: &str) -> Option<u64> {
+    let fresh = id
+        .get(TIME_DIGITS..)
+        .filter(|fresh| fresh.len() == FRESH_DIGITS)?;
+    u64::from_str_radix(fresh, 16).ok()
 }
 
 /// Trace id and parent span of a `traceparent` header.
@@ -42,9 +77,18 @@ mod tests {
     #[test]
     fn ids_differ_and_traces_are_checked() {
         assert_ne!(fresh_id(), fresh_id());
-        let (first, then) = (request_id(), request_id());
+        let now = SystemTime::now();
+        let (first, then) = (request_id(now), request_id(SystemTime::now()));
         assert_eq!(first.len(), 27);
         assert!(first[..11] <= then[..11] && first != then);
+        let millis = now
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_millis();
+        assert_eq!(first[..11], format!("{:011x}", millis));
+        let number = number_of(&first).unwrap();
+        assert_eq!(first[11..], format!("{number:016x}"));
+        assert_eq!(number_of("posted by somebody"), None);
         let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert!(trace_of(trace).is_some());
         assert_eq!(trace_of("00-xyz-1-01"), None);

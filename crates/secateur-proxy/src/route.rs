@@ -1,15 +1,19 @@
 //! What a request is for, by its path and headers: workload, provider, dialect.
 
-use http::{HeaderMap, Method, Uri};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, Method, Uri};
 use secateur_core::dialect::DialectId;
 
+use crate::access::{ANTHROPIC_KEY, GOOGLE_KEY};
 use crate::config::Provider;
 
 /// The header that picks the workload.
-pub(crate) const WORKLOAD_HEADER: &str = "x-secateur-workload";
+pub(crate) const WORKLOAD_HEADER: HeaderName = HeaderName::from_static("x-secateur-workload");
 
 /// The header that passes one request through untouched.
-pub(crate) const BYPASS_HEADER: &str = "x-secateur-bypass";
+pub(crate) const BYPASS_HEADER: HeaderName = HeaderName::from_static("x-secateur-bypass");
+
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +95,8 @@ fn dialect_of(path: &str) -> Option<DialectId> {
 
 /// `/v1beta/models/`, `gemini-2.5-pro` and `:generateContent`.
 fn path_model(path: &str) -> Option<(&str, &str, &str)> {
+    // Few paths have a colon; looking for one is quick.
+    memchr::memchr(b':', path.as_bytes())?;
     let at = path.rfind("/models/")? + "/models/".len();
     let colon = path[at..].find(':')? + at;
     Some((&path[..at], &path[at..colon], &path[colon..]))
@@ -108,7 +114,7 @@ fn provider_of(
     if path.starts_with("/v1beta")
         || path.starts_with("/upload/v1beta")
         || path_model(path).is_some()
-        || headers.contains_key("x-goog-api-key")
+        || headers.contains_key(GOOGLE_KEY)
         || query.is_some_and(is_google_key)
     {
         return Provider::Gemini;
@@ -116,8 +122,8 @@ fn provider_of(
     match dialect {
         Some(DialectId::AnthropicMessages) => Provider::Anthropic,
         Some(DialectId::OpenaiChat | DialectId::OpenaiResponses) => Provider::Openai,
-        _ if headers.contains_key("anthropic-version")
-            || headers.contains_key("x-api-key")
+        _ if headers.contains_key(ANTHROPIC_VERSION)
+            || headers.contains_key(ANTHROPIC_KEY)
             || path.contains("/messages/") && !path.contains("/threads/") =>
         {
             Provider::Anthropic
@@ -156,8 +162,21 @@ pub(crate) fn upstream_uri(
         target.push('?');
         target.push_str(query);
     }
+    at_base(base, PathAndQuery::try_from(target)?)
+}
+
+/// The upstream's URL for what a client asked for, where that stays as it is: `None` where the base has a
+/// path of its own.
+pub(crate) fn unchanged_uri(base: &Uri, asked: &Uri) -> Option<Uri> {
+    if base.path() != "/" {
+        return None;
+    }
+    at_base(base, asked.path_and_query()?.clone()).ok()
+}
+
+fn at_base(base: &Uri, path: PathAndQuery) -> Result<Uri, http::Error> {
     let mut parts = base.clone().into_parts();
-    parts.path_and_query = Some(target.parse()?);
+    parts.path_and_query = Some(path);
     Ok(Uri::from_parts(parts)?)
 }
 
@@ -265,6 +284,13 @@ mod tests {
         };
         assert_eq!(uri("https://h", "/v1/x"), "https://h/v1/x?a=b");
         assert_eq!(uri("https://h/", "/v1/x"), "https://h/v1/x?a=b");
+        let asked: Uri = "/v1/x?a=b".parse().unwrap();
+        let unchanged = |base: &str| unchanged_uri(&base.parse().unwrap(), &asked);
+        for base in ["https://h", "https://h/"] {
+            let uri = uri(base, "/v1/x");
+            assert_eq!(unchanged(base).unwrap().to_string(), uri);
+        }
+        assert_eq!(unchanged("https://h/v1"), None);
         assert_eq!(uri("https://h/v1", "/v1/x"), "https://h/v1/x?a=b");
         assert_eq!(uri("https://h/v1/", "/x"), "https://h/v1/x?a=b");
         assert_eq!(uri("https://h/api/v1", "/v1/x"), "https://h/api/v1/x?a=b");

@@ -1,7 +1,9 @@
 //! The server side: accepts connections, stops gracefully, takes new configurations over.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -285,12 +287,8 @@ fn serve_connection(
     tokio::spawn(async move {
         let _slot = slot;
         let open = OpenConnection::new(Arc::clone(&shared));
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            // Pages tell by it who tries their token too often.
-            if let Some(peer) = peer {
-                request.extensions_mut().insert(peer);
-            }
-            respond(Arc::clone(&shared), request)
+        let service = service_fn(move |request: Request<Incoming>| {
+            respond(Arc::clone(&shared), peer, request)
         });
         let mut server = auto::Builder::new(TokioExecutor::new());
         server
@@ -330,25 +328,32 @@ impl Drop for OpenConnection {
     }
 }
 
-async fn respond(
-    shared: Arc<Shared>,
-    request: Request<Incoming>,
-) -> Result<Response<ClientBody>, Infallible> {
+/// A response that is there or comes later. Always boxed: the server moves it about, and every request
+/// would make room for the largest of its kinds.
+type Reply = Pin<Box<dyn Future<Output = Result<Response<ClientBody>, Infallible>> + Send>>;
+
+fn respond(shared: Arc<Shared>, peer: Option<SocketAddr>, mut request: Request<Incoming>) -> Reply {
     if let Some(response) = own_path(&shared, &request) {
-        return Ok(response);
+        return Box::pin(ready(Ok(response)));
     }
     if let Some(pages) = shared
         .pages
         .as_ref()
         .filter(|pages| pages.claims(request.uri().path()))
     {
-        return Ok(pages.respond(request).await.map(ClientBody::full));
+        // Pages tell by it who tries their token too often.
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(peer);
+        }
+        let pages = Arc::clone(pages);
+        return Box::pin(async move { Ok(pages.respond(request).await.map(ClientBody::full)) });
     }
     if claims_score(&request) {
-        return Ok(respond_to_score(&shared, request).await);
+        return Box::pin(async move { Ok(respond_to_score(&shared, request).await) });
     }
     if claims_recall(&request) {
-        return Ok(respond_to_recall(&shared, request).await);
+        return Box::pin(async move { Ok(respond_to_recall(&shared, request).await) });
     }
-    Ok(handle(shared, request).await)
+    let handled = handle(shared, request);
+    Box::pin(async move { Ok(handled.await) })
 }

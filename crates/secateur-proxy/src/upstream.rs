@@ -6,12 +6,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use http_body_util::Full;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
@@ -68,8 +68,6 @@ impl std::fmt::Debug for UpstreamClient {
     }
 }
 
-pub(crate) type SendError = hyper_util::client::legacy::Error;
-
 impl UpstreamClient {
     /// # Errors
     /// The system's root certificates could not be read.
@@ -100,11 +98,8 @@ impl UpstreamClient {
         Ok(Self(client))
     }
 
-    pub(crate) async fn send(
-        &self,
-        request: Request<OutBody>,
-    ) -> Result<Response<Incoming>, SendError> {
-        self.0.request(request).await
+    pub(crate) fn send(&self, request: Request<OutBody>) -> ResponseFuture {
+        self.0.request(request)
     }
 }
 

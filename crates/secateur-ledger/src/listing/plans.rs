@@ -53,8 +53,8 @@ fn explained(
     let plan = store
         .query(&format!("{prefix} {}", sql.text), &sql.values)
         .unwrap();
-    let text = |value: Value| match value {
-        Value::Text(text) => Some(text),
+    let text = |value: Value<'_>| match value {
+        Value::Text(text) => Some(text.into_owned()),
         _ => None,
     };
     let lines: Vec<String> = plan.into_iter().flatten().filter_map(text).collect();
@@ -67,7 +67,7 @@ fn filled(url: &str) -> Box<dyn Store> {
     let records: Vec<Record> = (0..20_000).map(row).collect();
     for batch in records.chunks(2_000) {
         assert_eq!(
-            ingest::write(store.as_mut(), batch).unwrap().new,
+            ingest::write(store.as_mut(), batch, &|| ()).unwrap().new,
             batch.len()
         );
     }

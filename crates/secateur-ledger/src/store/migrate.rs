@@ -53,7 +53,7 @@ pub(crate) fn migrate(store: &mut dyn Store) -> Result<(), LedgerError> {
             store.execute(
                 "INSERT INTO meta (name, value) VALUES ('schema_version', $1) \
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                &[Value::Text(SCHEMA_VERSION.to_string())],
+                &[Value::owned(SCHEMA_VERSION.to_string())],
             )?;
         }
         Ok(())

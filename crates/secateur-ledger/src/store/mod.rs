@@ -4,6 +4,7 @@
 //! `sqlite.rs` and `postgres.rs`: types, bulk insertion, and which errors pass by themselves.
 
 mod address;
+mod bulk;
 mod migrate;
 mod postgres;
 mod sqlite;
@@ -27,8 +28,12 @@ pub(crate) enum Database {
 pub(crate) trait Store: Send {
     fn database(&self) -> Database;
     /// Runs one statement; how many rows it changed.
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, LedgerError>;
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, LedgerError>;
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, LedgerError>;
+    fn query(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>, LedgerError>;
     /// Runs several statements without parameters.
     fn script(&mut self, sql: &str) -> Result<(), LedgerError>;
     /// Starts a transaction that writes.
@@ -36,7 +41,14 @@ pub(crate) trait Store: Send {
     fn commit(&mut self) -> Result<(), LedgerError>;
     fn rollback(&mut self);
     /// Inserts the rows whose first column is not in the table yet; tells for each whether it was new.
-    fn insert_new(&mut self, table: &Table, rows: &[Vec<Value>]) -> Result<Vec<bool>, LedgerError>;
+    /// The rows should be in groups of one kind, each in the order of time and key.
+    fn insert_new(
+        &mut self,
+        table: &Table,
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<Vec<bool>, LedgerError>;
+    /// How many rows are best inserted at a time.
+    fn portion(&self) -> usize;
 }
 
 /// Runs `work` in one transaction: all of it happens, or nothing.

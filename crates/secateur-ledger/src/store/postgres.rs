@@ -86,7 +86,7 @@ fn wire_type(kind: Kind) -> Type {
     }
 }
 
-impl ToSql for Value {
+impl ToSql for Value<'_> {
     fn to_sql(
         &self,
         ty: &Type,
@@ -97,8 +97,8 @@ impl ToSql for Value {
             Self::Bool(is) => is.to_sql(ty, out),
             Self::Int(number) => number.to_sql(ty, out),
             Self::Real(number) => number.to_sql(ty, out),
-            Self::Text(text) => text.to_sql(ty, out),
-            Self::Bytes(bytes) => bytes.to_sql(ty, out),
+            Self::Text(text) => text.as_ref().to_sql(ty, out),
+            Self::Bytes(bytes) => bytes.as_ref().to_sql(ty, out),
         }
     }
 
@@ -116,9 +116,9 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-fn value(row: &postgres::Row, at: usize) -> Result<Value, LedgerError> {
+fn value(row: &postgres::Row, at: usize) -> Result<Value<'static>, LedgerError> {
     let ty = row.columns()[at].type_();
-    let read = || -> Result<Value, postgres::Error> {
+    let read = || -> Result<Value<'static>, postgres::Error> {
         Ok(match *ty {
             Type::BOOL => row
                 .try_get::<_, Option<bool>>(at)?
@@ -134,10 +134,10 @@ fn value(row: &postgres::Row, at: usize) -> Result<Value, LedgerError> {
                 .map_or(Value::Null, Value::Real),
             Type::BYTEA => row
                 .try_get::<_, Option<Vec<u8>>>(at)?
-                .map_or(Value::Null, Value::Bytes),
+                .map_or(Value::Null, |bytes| Value::Bytes(bytes.into())),
             _ => row
                 .try_get::<_, Option<String>>(at)?
-                .map_or(Value::Null, Value::Text),
+                .map_or(Value::Null, Value::owned),
         })
     };
     read().map_err(|error| LedgerError::Unreadable(error.to_string()))
@@ -171,13 +171,17 @@ impl Store for Postgres {
         Database::Postgres
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, LedgerError> {
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, LedgerError> {
         let statement = self.prepare(sql)?;
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
         self.client.execute(&statement, &values).map_err(explain)
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, LedgerError> {
+    fn query(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>, LedgerError> {
         let statement = self.prepare(sql)?;
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
         let rows = self.client.query(&statement, &values).map_err(explain)?;
@@ -204,7 +208,11 @@ impl Store for Postgres {
         let _ = self.client.batch_execute("ROLLBACK");
     }
 
-    fn insert_new(&mut self, table: &Table, rows: &[Vec<Value>]) -> Result<Vec<bool>, LedgerError> {
+    fn insert_new(
+        &mut self,
+        table: &Table,
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<Vec<bool>, LedgerError> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -243,7 +251,12 @@ impl Store for Postgres {
         // Of two rows with one key in the same batch, the first counts.
         Ok(rows
             .iter()
-            .map(|row| matches!(row.first(), Some(Value::Text(key)) if new.remove(key)))
+            .map(|row| matches!(row.first(), Some(Value::Text(key)) if new.remove(key.as_ref())))
             .collect())
+    }
+
+    /// Each portion is a conversation with the server.
+    fn portion(&self) -> usize {
+        usize::MAX
     }
 }

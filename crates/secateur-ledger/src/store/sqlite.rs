@@ -1,18 +1,21 @@
 //! SQLite in a file, for one machine. Write-ahead log, every commit synced: a committed batch survives
 //! kill -9 and a power cut. Readers never wait for the writer.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
+use super::bulk::{AT_ONCE, Inserts};
 use super::value::{Table, Value};
 use super::{Database, Store};
 use crate::error::LedgerError;
 
 pub(crate) struct Sqlite {
     connection: Connection,
+    inserts: HashMap<&'static str, Inserts>,
 }
 
 impl Sqlite {
@@ -35,7 +38,8 @@ impl Sqlite {
             if !read_only {
                 connection.pragma_update(None, "journal_mode", "WAL")?;
                 connection.pragma_update(None, "synchronous", "FULL")?;
-                connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+                // Small, because all of it is brought home at once.
+                connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
             }
             connection.pragma_update(None, "temp_store", "MEMORY")?;
             // Negative: in KiB.
@@ -45,11 +49,14 @@ impl Sqlite {
             connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))
         };
         set_up().map_err(|error: rusqlite::Error| unusable(error.to_string()))?;
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            inserts: HashMap::new(),
+        })
     }
 }
 
-impl ToSql for Value {
+impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
@@ -62,13 +69,13 @@ impl ToSql for Value {
     }
 }
 
-fn value(from: ValueRef<'_>) -> Value {
+fn value(from: ValueRef<'_>) -> Value<'static> {
     match from {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_vec()),
+        ValueRef::Text(text) => Value::owned(String::from_utf8_lossy(text)),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_vec().into()),
     }
 }
 
@@ -105,7 +112,7 @@ impl Store for Sqlite {
         Database::Sqlite
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, LedgerError> {
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, LedgerError> {
         let mut statement = self
             .connection
             .prepare_cached(&numbered(sql))
@@ -116,7 +123,11 @@ impl Store for Sqlite {
         Ok(changed as u64)
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, LedgerError> {
+    fn query(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>, LedgerError> {
         let mut statement = self
             .connection
             .prepare_cached(&numbered(sql))
@@ -152,19 +163,19 @@ impl Store for Sqlite {
         let _ = self.connection.execute_batch("ROLLBACK");
     }
 
-    fn insert_new(&mut self, table: &Table, rows: &[Vec<Value>]) -> Result<Vec<bool>, LedgerError> {
-        let slots: Vec<String> = (1..=table.columns.len())
-            .map(|at| format!("?{at}"))
-            .collect();
-        let sql = format!(
-            "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT DO NOTHING",
-            table.name,
-            table.column_list(""),
-            slots.join(", ")
-        );
-        let mut statement = self.connection.prepare_cached(&sql).map_err(explain)?;
-        rows.iter()
-            .map(|row| Ok(statement.execute(params_from_iter(row)).map_err(explain)? == 1))
-            .collect()
+    fn insert_new(
+        &mut self,
+        table: &Table,
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<Vec<bool>, LedgerError> {
+        let inserts = self
+            .inserts
+            .entry(table.name)
+            .or_insert_with(|| Inserts::of(table));
+        inserts.run(&self.connection, rows).map_err(explain)
+    }
+
+    fn portion(&self) -> usize {
+        AT_ONCE * 4
     }
 }

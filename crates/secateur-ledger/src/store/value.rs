@@ -1,5 +1,7 @@
 //! Values on their way into and out of a database.
 
+use std::borrow::Cow;
+
 use crate::error::LedgerError;
 
 /// A table that rows are inserted into in bulk. The first column is its key.
@@ -7,6 +9,8 @@ use crate::error::LedgerError;
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) columns: &'static [(&'static str, Kind)],
+    /// Columns that say of what kind a row is: many rows in a row have the same in all of them.
+    pub(crate) of_its_kind: &'static [&'static str],
 }
 
 impl Table {
@@ -30,23 +34,28 @@ pub(crate) enum Kind {
     Bytes,
 }
 
+/// On its way in it borrows what it can; what comes out owns itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum Value<'v> {
     Null,
     Bool(bool),
     Int(i64),
     Real(f64),
-    Text(String),
-    Bytes(Vec<u8>),
+    Text(Cow<'v, str>),
+    Bytes(Cow<'v, [u8]>),
 }
 
-impl Value {
-    pub(crate) fn text(text: &str) -> Self {
-        Self::Text(text.to_owned())
+impl<'v> Value<'v> {
+    pub(crate) fn text(text: &'v str) -> Self {
+        Self::Text(Cow::Borrowed(text))
     }
 
-    pub(crate) fn maybe_text(text: Option<&str>) -> Self {
+    pub(crate) fn maybe_text(text: Option<&'v str>) -> Self {
         text.map_or(Self::Null, Self::text)
+    }
+
+    pub(crate) fn owned(text: impl Into<String>) -> Self {
+        Self::Text(Cow::Owned(text.into()))
     }
 
     /// Counts beyond 2^63 cannot occur; they are stored as the largest that can.
@@ -78,7 +87,7 @@ impl Value {
 
     pub(crate) fn into_text(self) -> Result<String, LedgerError> {
         match self {
-            Self::Text(text) => Ok(text),
+            Self::Text(text) => Ok(text.into_owned()),
             other => other.unfit("a text"),
         }
     }
@@ -142,7 +151,7 @@ impl Value {
 
     pub(crate) fn into_bytes(self) -> Result<Vec<u8>, LedgerError> {
         match self {
-            Self::Bytes(bytes) => Ok(bytes),
+            Self::Bytes(bytes) => Ok(bytes.into_owned()),
             other => other.unfit("bytes"),
         }
     }

@@ -16,6 +16,7 @@ mod ledger_store;
 mod options;
 mod orders;
 mod posted_scores;
+mod remembered;
 mod repeatable;
 mod reply;
 mod rollback;
@@ -26,7 +27,7 @@ mod signals;
 mod store;
 mod verdict;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,19 +55,11 @@ use crate::surface::Surfaces;
 use crate::upstream::UpstreamClient;
 use gate::Gate;
 use orders::is_switched_on;
+use remembered::Remembered;
 use signals::{Finding, Signals};
-
-/// Requests of this process that scores can still be posted for, at least.
-const REMEMBERED: usize = 20_000;
 
 /// Bodies that are looked back on at a time; others are left out of that signal.
 const LOOKING: usize = 2;
-
-#[derive(Debug, Default)]
-struct Remembered {
-    requests: HashMap<String, PastRequest>,
-    order: VecDeque<String>,
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -125,7 +118,8 @@ impl Canary {
 
     /// Whether the bodies of a workload must be looked at.
     pub(crate) fn wants(&self, workload: &Workload) -> bool {
-        workload.has_mechanics() || is_switched_on(workload, &self.controls())
+        // Stacks that are off here alone switch nothing on.
+        workload.has_mechanics() || is_switched_on(workload, &self.controls.borrow())
     }
 
     /// What the chain of one request is told.
@@ -204,21 +198,10 @@ impl Canary {
 
     /// The response's head is known: from now on the client can post a score.
     pub(crate) fn remember(&self, event: &AuditEvent) {
-        let mut remembered = self
-            .remembered
+        self.remembered
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if remembered.order.len() >= REMEMBERED
-            && let Some(oldest) = remembered.order.pop_front()
-        {
-            remembered.requests.remove(&oldest);
-        }
-        remembered.order.push_back(event.id.clone());
-        let past = PastRequest {
-            workload: event.workload.to_string(),
-            stack: event.stack.join("+"),
-        };
-        remembered.requests.insert(event.id.clone(), past);
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(event);
     }
 
     async fn past_request(&self, id: &str) -> Option<PastRequest> {
@@ -227,7 +210,7 @@ impl Canary {
                 .remembered
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            remembered.requests.get(id).cloned()
+            remembered.get(id)
         };
         match known {
             Some(known) => Some(known),

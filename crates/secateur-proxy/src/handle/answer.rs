@@ -15,7 +15,10 @@ use crate::surface::stamp;
 use crate::usage::UsageReader;
 
 /// Hands the upstream's response on.
-pub(super) fn answer(mut arrival: Arrival, response: Response<Incoming>) -> Response<ClientBody> {
+pub(super) fn answer(
+    mut arrival: Box<Arrival>,
+    response: Response<Incoming>,
+) -> Response<ClientBody> {
     let (mut head, body) = response.into_parts();
     headers::to_client(&mut head.headers);
     let content_type = head
@@ -30,9 +33,7 @@ pub(super) fn answer(mut arrival: Arrival, response: Response<Incoming>) -> Resp
         None => None,
     };
     stamp(&mut head.headers, event);
-    if let Some((canary, _)) = &arrival.exchange.watched_by.clone() {
-        canary.remember(arrival.exchange.event());
-    }
+    arrival.exchange.can_be_scored();
     if let Some(shadow) = &mut arrival.exchange.shadow {
         shadow.hear_head(head.status, &head.headers);
     }

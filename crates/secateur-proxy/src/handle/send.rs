@@ -13,7 +13,7 @@ use super::{Arrival, Shared};
 use crate::audit::{AuditEvent, Mechanic};
 use crate::error_shape::Refusal;
 use crate::headers;
-use crate::route::upstream_uri;
+use crate::route::{unchanged_uri, upstream_uri};
 use crate::upstream::OutBody;
 
 /// Sends the changed request, and the original once where the provider blames the change.
@@ -109,8 +109,16 @@ fn outgoing_with(
 ) -> Result<Request<OutBody>, Refusal> {
     let provider = arrival.route.provider;
     let base = arrival.workload.upstreams.of(provider);
-    let query = arrival.grant.query(arrival.head.uri.query());
-    let uri = upstream_uri(base, path, query.as_deref()).map_err(|_| Refusal::BadTarget)?;
+    let asked = &arrival.head.uri;
+    let is_unchanged = path == asked.path() && arrival.grant.keeps_query();
+    let unchanged = is_unchanged.then(|| unchanged_uri(base, asked)).flatten();
+    let uri = match unchanged {
+        Some(uri) => uri,
+        None => {
+            let query = arrival.grant.query(asked.query());
+            upstream_uri(base, path, query.as_deref()).map_err(|_| Refusal::BadTarget)?
+        }
+    };
     headers::to_upstream(&mut outgoing_headers, arrival.route.dialect.is_some());
     arrival
         .grant
@@ -122,32 +130,35 @@ fn outgoing_with(
     Ok(request)
 }
 
-pub(super) async fn send(
-    shared: &Arc<Shared>,
-    arrival: &mut Arrival,
+/// The call is under way when this returns.
+pub(super) fn send<'a>(
+    shared: &Shared,
+    arrival: &'a mut Arrival,
     request: Request<OutBody>,
-) -> Result<Response<Incoming>, Refusal> {
+) -> impl Future<Output = Result<Response<Incoming>, Refusal>> + Send + use<'a> {
     let sent = Instant::now();
-    let timeouts = arrival.config.timeouts;
-    let answered = tokio::time::timeout(timeouts.response_head, shared.client.send(request)).await;
-    let response = match answered {
-        Err(_) => return Err(Refusal::UpstreamTimeout),
-        Ok(Err(error)) => {
-            let of_body = arrival
-                .exchange
-                .streamed
-                .as_ref()
-                .and_then(|fate| fate.error());
-            return Err(match of_body {
-                Some(error) => error.refusal(arrival.config.max_body_bytes),
-                None if error.is_connect() => Refusal::UpstreamUnreachable,
-                None => Refusal::UpstreamBroke,
-            });
-        }
-        Ok(Ok(response)) => response,
-    };
-    let event = arrival.exchange.event();
-    event.upstream_head = Some(sent.elapsed());
-    event.upstream_status = Some(response.status().as_u16());
-    Ok(response)
+    let within = arrival.config.timeouts.response_head;
+    let answered = tokio::time::timeout(within, shared.client.send(request));
+    async move {
+        let response = match answered.await {
+            Err(_) => return Err(Refusal::UpstreamTimeout),
+            Ok(Err(error)) => {
+                let of_body = arrival
+                    .exchange
+                    .streamed
+                    .as_ref()
+                    .and_then(|fate| fate.error());
+                return Err(match of_body {
+                    Some(error) => error.refusal(arrival.config.max_body_bytes),
+                    None if error.is_connect() => Refusal::UpstreamUnreachable,
+                    None => Refusal::UpstreamBroke,
+                });
+            }
+            Ok(Ok(response)) => response,
+        };
+        let event = arrival.exchange.event();
+        event.upstream_head = Some(sent.elapsed());
+        event.upstream_status = Some(response.status().as_u16());
+        Ok(response)
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use secateur_core::edit::SkipReason;
 
+use super::tally::{Tallies, tokens};
 use crate::audit::{AuditEvent, Ended};
 use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
@@ -141,6 +142,8 @@ type Labels = String;
 struct Values {
     counters: BTreeMap<&'static str, BTreeMap<Labels, f64>>,
     labels: Labels,
+    /// Not yet among the counters.
+    tallies: Tallies,
     buckets: [u64; BUCKETS.len()],
     count: u64,
     sum: f64,
@@ -201,20 +204,7 @@ impl Metrics {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         let mut values = self.values();
         let workload = ("workload", &*event.workload);
-        let status = event.status.to_string();
-        values.add(
-            "secateur_requests_total",
-            &[
-                workload,
-                (
-                    "dialect",
-                    event.dialect.map_or("other", |dialect| dialect.name()),
-                ),
-                ("status", &status),
-                ("ended", event.ended.name()),
-            ],
-            1.0,
-        );
+        values.tallies.record(event);
         for step in &event.steps {
             let mechanic = ("mechanic", step.mechanic.name());
             match &step.skipped {
@@ -258,19 +248,12 @@ impl Metrics {
         if let Some(saved) = event.receipt.tokens_saved {
             values.add("secateur_tokens_saved_total", &[workload], saved as f64);
         }
-        if let Some(usage) = &event.usage {
-            values.add_tokens("secateur_tokens_total", &event.workload, usage);
-        }
         if let Some(summary) = event.summary {
             values.add(
                 "secateur_summaries_total",
                 &[workload, ("outcome", summary.name())],
                 1.0,
             );
-        }
-        if let Some(usd) = event.receipt.actual_usd {
-            values.add("secateur_cost_usd_total", &[workload], usd);
-            values.add("secateur_receipts_total", &[workload], 1.0);
         }
         if let Some(reason) = event.failed_open {
             values.add(
@@ -300,11 +283,6 @@ impl Metrics {
                 1.0,
             );
         }
-        values.add(
-            "secateur_response_bytes_total",
-            &[workload],
-            event.response_bytes as f64,
-        );
         values.observe(event.added.as_secs_f64());
     }
 
@@ -312,7 +290,8 @@ impl Metrics {
     #[must_use]
     pub fn page(&self) -> String {
         let mut out = String::new();
-        let values = self.values();
+        let mut values = self.values();
+        values.empty_tallies();
         // Writing to a String cannot fail.
         for (name, kind, help) in FAMILIES {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -357,13 +336,13 @@ impl Metrics {
 }
 
 impl Values {
+    fn empty_tallies(&mut self) {
+        let mut tallies = std::mem::take(&mut self.tallies);
+        tallies.empty(&mut |family, labels, amount| self.add(family, labels, amount));
+    }
+
     fn add_tokens(&mut self, family: &'static str, workload: &str, usage: &Usage) {
-        for (kind, count) in [
-            ("input", usage.input_tokens),
-            ("cache_read", usage.cache_read_tokens),
-            ("cache_write", usage.cache_write_tokens),
-            ("output", usage.output_tokens),
-        ] {
+        for (kind, count) in tokens(usage) {
             if let Some(count) = count {
                 let labels = [("workload", workload), ("kind", kind)];
                 self.add(family, &labels, count as f64);

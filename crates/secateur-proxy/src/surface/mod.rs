@@ -8,6 +8,7 @@ mod lines;
 mod log;
 mod metrics;
 mod otlp;
+mod tally;
 
 use std::sync::Arc;
 
@@ -42,13 +43,13 @@ impl Surfaces {
         self.metrics.summary_call(workload, result, usage);
     }
 
-    pub(crate) fn record(&self, mut event: AuditEvent) {
+    pub(crate) fn record(&self, event: &mut AuditEvent) {
         event.settle();
-        lines::write(&self.log, &event);
-        self.metrics.record(&event);
+        lines::write(&self.log, event);
+        self.metrics.record(event);
         if let Some(traces) = &self.traces {
-            traces.record(&event);
+            traces.record(event);
         }
-        self.sink.record(&event);
+        self.sink.record(event);
     }
 }
