@@ -26,7 +26,7 @@ pub(super) trait Work {
     fn run<S: Steps>(self) -> Self::Done;
 }
 
-pub(super) use machine::do_at_best;
+pub(super) use machine::{do_at_best, do_here};
 
 /// What is counted of a text.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Passed {
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod machine {
     use super::{Passed, STEP, Steps, Unit, Work};
-    use crate::json::vector::{Lanes, Task, at_best};
+    use crate::json::vector::{Lanes, Lanes16, Task, at_best};
     use crate::json::window::{WINDOW, backslashes, continuations, escapes, letters_u, non_ascii};
 
     const _: () = assert!(STEP == WINDOW);
@@ -63,6 +63,12 @@ mod machine {
     #[inline]
     pub(in crate::json) fn do_at_best<W: Work>(work: W) -> W::Done {
         at_best(OnLanes(work))
+    }
+
+    /// For a few bytes, where asking for the best would take longer than the work.
+    #[inline]
+    pub(in crate::json) fn do_here<W: Work>(work: W) -> W::Done {
+        work.run::<Lanes16>()
     }
 
     struct OnLanes<W>(W);
@@ -168,6 +174,11 @@ mod machine {
 
     #[inline]
     pub(in crate::json) fn do_at_best<W: Work>(work: W) -> W::Done {
+        work.run::<Blocks>()
+    }
+
+    #[inline]
+    pub(in crate::json) fn do_here<W: Work>(work: W) -> W::Done {
         work.run::<Blocks>()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The raw bytes are those of a literal that the scanner found valid.
 
-use super::step::{STEP, Steps, Unit, Work, do_at_best};
+use super::step::{STEP, Steps, Unit, Work, do_at_best, do_here};
 use super::text::decode_escape;
 
 /// What an escape of two bytes stands for; 0 for all others.
@@ -101,7 +101,12 @@ impl<F: FnMut(usize)> Work for Unescape<'_, F> {
 /// Walks on from a place in a literal, given as raw and decoded offset, to the decoded offset `wanted` or
 /// behind it, if a character reaches over it; stops at the end of the literal.
 pub(super) fn walk(raw: &[u8], at: (usize, usize), wanted: usize) -> (usize, usize) {
-    do_at_best(Walk { raw, at, wanted })
+    let walk = Walk { raw, at, wanted };
+    if wanted.saturating_sub(at.1) <= STEP {
+        do_here(walk)
+    } else {
+        do_at_best(walk)
+    }
 }
 
 struct Walk<'t> {
@@ -121,8 +126,10 @@ impl Work for Walk<'_> {
             wanted,
         } = self;
         while at.1 < wanted && at.0 < raw.len() {
-            let passed = S::stride(&raw[at.0..], Unit::Bytes, wanted - at.1);
-            at = (at.0 + passed.raw, at.1 + passed.bytes);
+            if wanted - at.1 > STEP {
+                let passed = S::stride(&raw[at.0..], Unit::Bytes, wanted - at.1);
+                at = (at.0 + passed.raw, at.1 + passed.bytes);
+            }
             let until = raw.len().min(at.0 + STEP);
             while at.1 < wanted && at.0 < until {
                 at = walk_a_step::<S>(raw, at, wanted - at.1);

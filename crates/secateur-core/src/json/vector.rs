@@ -13,6 +13,7 @@ use core::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
     _mm256_set_epi64x, _mm256_set1_epi8,
 };
+use std::sync::OnceLock;
 
 /// Bytes in a window.
 pub(super) const WINDOW: usize = 64;
@@ -53,17 +54,24 @@ pub(super) fn at_best<T: Task>(task: T) -> T::Done {
     fn wide<T: Task>(task: T) -> T::Done {
         task.run::<Lanes32>()
     }
-    // Each of these is looked up once and remembered.
-    let is_wide = std::is_x86_feature_detected!("avx2")
-        && std::is_x86_feature_detected!("bmi1")
-        && std::is_x86_feature_detected!("bmi2")
-        && std::is_x86_feature_detected!("popcnt");
-    if is_wide {
+    if is_wide() {
         // SAFETY: the machine has all four.
         unsafe { wide(task) }
     } else {
         task.run::<Lanes16>()
     }
+}
+
+/// Whether the machine has what `at_best` asks for; looked up once.
+#[inline]
+fn is_wide() -> bool {
+    static IS_WIDE: OnceLock<bool> = OnceLock::new();
+    *IS_WIDE.get_or_init(|| {
+        std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("bmi1")
+            && std::is_x86_feature_detected!("bmi2")
+            && std::is_x86_feature_detected!("popcnt")
+    })
 }
 
 /// These instructions touch registers only.
