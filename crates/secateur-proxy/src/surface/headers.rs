@@ -71,7 +71,9 @@ mod tests {
             format!("<documents>{context}</documents>\nWho built the lighthouse of Alexandria?");
         let body = serde_json::json!({
             "model": "gpt-5", "messages": [{ "role": "user", "content": question }] });
-        let settings = ["m7.min_body_chars=100".to_owned()];
+        // A limit, so that some go whatever the chunks are scored by.
+        let settings = ["m7.min_body_chars=100", "low-rank-chunks.max_keep=2"];
+        let settings = settings.map(str::to_owned);
         let policy = Policy::resolve(Some("tessera"), None, &settings).unwrap();
         let report = prune(body.to_string().as_bytes(), &Request::default(), &policy).report;
         assert!(report.rag_dropped > 0, "{:?}", report.left);
