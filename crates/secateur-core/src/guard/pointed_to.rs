@@ -53,7 +53,7 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
     // Notes stand behind what they point to, so from the end every note is decided before its source.
     let mut order: Vec<usize> = (0..plan.edits.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(taken(scene, &plan.edits[at]).next()));
-    let mut given_back = Vec::new();
+    let mut is_given_back = vec![false; plan.edits.len()];
     for at in order {
         let parts: Vec<PartId> = taken(scene, &plan.edits[at]).collect();
         let note_goes = |note: &PartId| {
@@ -69,12 +69,21 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
         for part in parts {
             takes[part.index()] = false;
         }
-        given_back.push(at);
+        is_given_back[at] = true;
     }
-    given_back.sort_unstable();
-    for at in given_back.into_iter().rev() {
-        let edit = plan.edits.remove(at);
-        plan.leave(Some(edit.strategy), edit.target(), SkipReason::PointedTo);
+    let mut given_back = Vec::new();
+    let mut edits = std::mem::take(&mut plan.edits);
+    let mut verdicts = is_given_back.into_iter();
+    edits.retain(|edit| {
+        let goes_back = verdicts.next() == Some(true);
+        if goes_back {
+            given_back.push((edit.strategy, edit.target()));
+        }
+        !goes_back
+    });
+    plan.edits = edits;
+    for (strategy, target) in given_back.into_iter().rev() {
+        plan.leave(Some(strategy), target, SkipReason::PointedTo);
     }
 }
 
