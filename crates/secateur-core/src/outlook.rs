@@ -39,8 +39,9 @@ pub(crate) struct Terms {
     /// What a freed character brings, and what a character behind the first cut costs.
     pub(crate) gain: f64,
     pub(crate) price: f64,
-    /// What may be spent.
+    /// What may be spent, and what a freed character adds to it at the request itself.
     pub(crate) capital: f64,
+    pub(crate) relief: f64,
     /// Fewest characters to be freed.
     pub(crate) least: f64,
 }
@@ -50,12 +51,13 @@ impl Terms {
     pub(crate) fn net(self, freed: f64, behind: f64) -> Option<f64> {
         let cost = self.price * behind;
         let net = self.gain * freed - cost;
-        (net > 0.0 && cost <= self.capital && freed >= self.least).then_some(net)
+        let is_covered = cost <= self.capital + self.relief * freed;
+        (net > 0.0 && is_covered && freed >= self.least).then_some(net)
     }
 
     /// Whether more freed and less rewritten text never makes a round worse.
     fn are_monotone(self) -> bool {
-        self.gain >= 0.0 && self.price >= 0.0
+        self.gain >= 0.0 && self.price >= 0.0 && self.relief >= 0.0
     }
 }
 

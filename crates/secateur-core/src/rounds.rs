@@ -11,8 +11,8 @@
 //! **Invariant:** the fold is linear in the body: each part is taken in once, and looks for rounds are paid for
 //! by what arrives (see `allowance`).
 //!
-//! **Invariant:** a round is taken only if what was saved so far covers its rewrite. So no conversation
-//! costs more than without pruning, wherever it ends.
+//! **Invariant:** a round is taken only if its rewrite is covered by what was saved so far, and by what it saves at
+//! the request itself. So no conversation costs more than without pruning, wherever it ends.
 
 use crate::allowance::Allowance;
 use crate::arrival::Chain;
@@ -341,6 +341,7 @@ impl Fold<'_, '_, '_> {
             gain: prices.read * self.options.horizon,
             price: prices.write - prices.read,
             capital: self.account.cost_without - self.account.cost_with,
+            relief: prices.read,
             least: (self.options.min_gain_chars as f64)
                 .max(self.options.min_gain_percent / 100.0 * self.sent),
         }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::QuickMap;
-use crate::strategy::tool_class::{PATH_KEYS, ToolClass, file_name};
+use crate::strategy::shell_line::Deed;
+use crate::strategy::tool_class::{
+    COMMAND_KEYS, PATH_KEYS, SHOWING_COMMANDS, ToolClass, file_name,
+};
 use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
 
 /// See the module.
@@ -23,23 +26,18 @@ impl ToolFacts {
     pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges) -> Self {
         let count = view.parts().len();
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
-        let mut numbers: QuickMap<String, u32> = QuickMap::default();
-        let mut paths: Vec<String> = Vec::new();
+        let mut known = Files::default();
         let mut class_of: QuickMap<Cow<'_, str>, ToolClass> = QuickMap::default();
         for id in view.part_ids() {
             match view.part(id).kind {
                 PartKind::Call => {
-                    classes[id.index()] = view.name(id).map(|name| {
+                    let by_name = view.name(id).map(|name| {
                         let class = class_of.entry(name);
                         *class.or_insert_with_key(|name| ToolClass::of(name))
                     });
-                    files[id.index()] = view.first_arg(id, &PATH_KEYS).map(|path| {
-                        let next = u32::try_from(paths.len()).unwrap_or(u32::MAX);
-                        *numbers.entry(path).or_insert_with_key(|path| {
-                            paths.push(path.clone());
-                            next
-                        })
-                    });
+                    let (class, path) = of_call(view, id, by_name);
+                    classes[id.index()] = class;
+                    files[id.index()] = path.map(|path| known.number(path));
                 }
                 PartKind::Result => {
                     if let Some(call) = exchanges.call_of(id) {
@@ -50,8 +48,9 @@ impl ToolFacts {
                 _ => {}
             }
         }
-        let words = user_words(view, &paths);
-        let named_at = paths
+        let words = user_words(view, &known.paths);
+        let named_at = known
+            .paths
             .iter()
             .map(|path| words.get(file_name(path)).copied())
             .collect();
@@ -108,6 +107,81 @@ impl ToolFacts {
     }
 }
 
+/// What a call does, and the path that it is about: a tool for commands does what its command does, and a tool
+/// for edits may also show.
+fn of_call(
+    view: &View<'_>,
+    call: PartId,
+    by_name: Option<ToolClass>,
+) -> (Option<ToolClass>, Option<String>) {
+    let path = || view.first_arg(call, &PATH_KEYS);
+    match by_name {
+        Some(ToolClass::Command) => {
+            let line = view.first_arg(call, &COMMAND_KEYS);
+            let deed = match line {
+                Some(line) => Deed::of_line(&line),
+                None => {
+                    let words = view.list_arg(call, &COMMAND_KEYS);
+                    words.map_or(Deed::COMMAND, |words| Deed::of_arguments(&words))
+                }
+            };
+            (Some(deed.class), deed.file.or_else(path))
+        }
+        Some(ToolClass::Edit) => {
+            let shows = view.arg(call, "command");
+            let shows = shows.is_some_and(|word| SHOWING_COMMANDS.contains(&&*word));
+            let class = if shows {
+                ToolClass::Read
+            } else {
+                ToolClass::Edit
+            };
+            (Some(class), path())
+        }
+        other => (other, path()),
+    }
+}
+
+/// The files that calls are about, in the order in which they come up. A path that is the end of just one
+/// known path means that file (`src/a.rs` and `/repo/src/a.rs`); whether it does is settled when it comes up,
+/// so that a longer conversation tells the same of its earlier requests.
+#[derive(Default)]
+struct Files {
+    paths: Vec<String>,
+    by_path: QuickMap<String, u32>,
+    by_name: QuickMap<String, Vec<u32>>,
+}
+
+impl Files {
+    fn number(&mut self, path: String) -> u32 {
+        if let Some(&number) = self.by_path.get(&path) {
+            return number;
+        }
+        let same_name = self.by_name.entry(file_name(&path).to_owned()).or_default();
+        let mut alike = same_name
+            .iter()
+            .filter(|number| is_same(&self.paths[**number as usize], &path));
+        let number = match (alike.next(), alike.next()) {
+            (Some(&only), None) => only,
+            _ => {
+                let next = u32::try_from(self.paths.len()).unwrap_or(u32::MAX);
+                same_name.push(next);
+                self.paths.push(path.clone());
+                next
+            }
+        };
+        self.by_path.insert(path, number);
+        number
+    }
+}
+
+/// Whether one of two paths is the end of the other.
+fn is_same(a: &str, b: &str) -> bool {
+    let [a, b] = [a, b].map(|path| path.trim_start_matches("./"));
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let before = long.strip_suffix(short);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '\\']))
+}
+
 /// The words of user messages that are names of these files, and when each was first said.
 fn user_words(view: &View<'_>, paths: &[String]) -> HashMap<String, TurnId> {
     let wanted: std::collections::HashSet<&str> =
@@ -133,4 +207,25 @@ fn user_words(view: &View<'_>, paths: &[String]) -> HashMap<String, TurnId> {
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_one_known_path_is_that_file() {
+        let mut files = Files::default();
+        let mut number = |path: &str| files.number(path.to_owned());
+        let main = number("/repo/src/main.rs");
+        assert_eq!(number("src/main.rs"), main);
+        assert_eq!(number("./main.rs"), main);
+        let other = number("/repo/lib/main.rs");
+        assert_ne!(other, main);
+        assert_eq!(number("lib/main.rs"), other);
+        // What was settled stays; what is new and may be either is neither.
+        assert_eq!(number("./main.rs"), main);
+        assert!(![main, other].contains(&number("main.rs")));
+        assert_ne!(number("rs"), number("s"));
+    }
 }

@@ -15,6 +15,7 @@ mod peers_table;
 mod plan;
 mod rows;
 mod shares;
+mod shell;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +39,17 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let sessions = &loaded.sessions;
+    let mut arguments = arguments.peekable();
+    let through_shell = arguments.next_if_eq("--shell").is_some();
+    let sessions = match through_shell {
+        false => loaded.sessions,
+        true => loaded
+            .sessions
+            .iter()
+            .filter_map(shell::through_shell)
+            .collect(),
+    };
+    let sessions = &sessions[..];
     println!(
         "{} sessions, {} requests, {} unreadable",
         sessions.len(),

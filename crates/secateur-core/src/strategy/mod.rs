@@ -25,6 +25,7 @@ mod properties;
 mod repeated_lines;
 mod repeated_results;
 mod replaced_text;
+pub(crate) mod shell_line;
 mod stale_results;
 mod summarized_turns;
 mod superseded_reads;

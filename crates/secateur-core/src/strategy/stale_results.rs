@@ -85,7 +85,8 @@ struct File {
     user_turns: u32,
     /// The last part that touched it then.
     by: PartId,
-    is_edited: bool,
+    /// The last call that changed it.
+    edited_by: Option<PartId>,
 }
 
 impl File {
@@ -93,7 +94,7 @@ impl File {
         touched: 0,
         user_turns: 0,
         by: PartId(0),
-        is_edited: false,
+        edited_by: None,
     };
 
     /// A call or result that is about it was of use. Whatever the order in which this is told: of the last
@@ -106,7 +107,9 @@ impl File {
             self.by = part;
         }
         let is_call = scene.kind(part) == PartKind::Call;
-        self.is_edited |= is_call && scene.tool_class(part) == Some(ToolClass::Edit);
+        if is_call && scene.tool_class(part) == Some(ToolClass::Edit) {
+            self.edited_by = self.edited_by.max(Some(part));
+        }
     }
 }
 
@@ -203,7 +206,7 @@ impl StaleResults {
             return reached(age, self.other_files);
         };
         let untouched = age.min(scene.request().saturating_sub(file.touched) as usize);
-        let limit = if file.is_edited {
+        let limit = if file.edited_by > Some(part) {
             self.edited_files
         } else if file.user_turns < scene.user_turns() {
             self.past_files

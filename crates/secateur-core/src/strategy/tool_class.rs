@@ -96,6 +96,12 @@ pub(crate) const PATH_KEYS: [&str; 6] = [
     "file",
 ];
 
+/// Arguments that hold what a tool for commands runs: a line, or a program with its arguments.
+pub(crate) const COMMAND_KEYS: [&str; 4] = ["command", "cmd", "script", "commands"];
+
+/// What an editor's `command` says when it only shows a file.
+pub(crate) const SHOWING_COMMANDS: [&str; 3] = ["view", "open", "read"];
+
 /// The last component of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)

@@ -349,6 +349,35 @@ impl<'a> View<'a> {
         found.map(|(_, value)| value.decode(&args).into_owned())
     }
 
+    /// The strings of a top-level argument that is a list of strings, under any of these keys.
+    #[must_use]
+    pub fn list_arg(&self, id: PartId, keys: &[&str]) -> Option<Vec<String>> {
+        let args = self.args(id);
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() != Ok(Kind::Object) {
+            return None;
+        }
+        let mut found = None;
+        cursor
+            .object(|cursor, name| {
+                let is_named = keys.iter().any(|key| name.is(&args, key));
+                if !is_named || cursor.peek()? != Kind::Array {
+                    return cursor.skip().map(drop);
+                }
+                let mut list = Vec::new();
+                cursor.array(|cursor, _| {
+                    if let Some(text) = cursor.string_or_skip()? {
+                        list.push(text.decode(&args).into_owned());
+                    }
+                    Ok::<_, JsonError>(())
+                })?;
+                found = Some(list);
+                Ok(())
+            })
+            .ok()?;
+        found
+    }
+
     /// Characters of a call's arguments as sent.
     #[must_use]
     pub fn args_chars(&self, id: PartId) -> usize {

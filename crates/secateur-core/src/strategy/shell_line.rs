@@ -1,0 +1,344 @@
+//! What a command line shows or changes: `cat a.rs` is a read, `rg word src` a search.
+//!
+//! Not a shell: words, quotes, pipes and lists are understood, all else makes the line a plain command. A wrong
+//! guess only makes a result age as another kind does.
+
+use super::tool_class::ToolClass;
+
+/// What a line of a shell does, and the file that it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Deed {
+    pub(crate) class: ToolClass,
+    pub(crate) file: Option<String>,
+}
+
+/// Longer lines are judged by their beginning: a file that is written may be long.
+const MAX_BYTES: usize = 2000;
+/// `bash -c "bash -c …"`.
+const MAX_DEPTH: usize = 3;
+
+impl Deed {
+    /// A plain command.
+    pub(crate) const COMMAND: Self = Self {
+        class: ToolClass::Command,
+        file: None,
+    };
+
+    fn new(class: ToolClass, file: Option<&str>) -> Self {
+        // What a run has printed is read as output, wherever it was kept.
+        let is_log = |file: &str| {
+            [".log", ".out", ".err"]
+                .iter()
+                .any(|end| file.ends_with(end))
+        };
+        if class == ToolClass::Read && file.is_some_and(is_log) {
+            return Self::COMMAND;
+        }
+        let file = file.map(str::to_owned);
+        Self { class, file }
+    }
+
+    /// What a command line does. Deeds that differ: a read counts before a search, anything else makes it a
+    /// command.
+    pub(crate) fn of_line(line: &str) -> Self {
+        of_line(line, MAX_DEPTH)
+    }
+
+    /// The same of a program with its arguments.
+    pub(crate) fn of_arguments(arguments: &[String]) -> Self {
+        let words: Vec<Word> = arguments.iter().map(|text| Word::plain(text)).collect();
+        of_pipe(&[words], MAX_DEPTH).unwrap_or(Self::COMMAND)
+    }
+}
+
+fn of_line(line: &str, depth: usize) -> Deed {
+    let mut found: Option<Deed> = None;
+    for pipe in pipes(line) {
+        let Some(deed) = of_pipe(&pipe, depth) else {
+            continue;
+        };
+        found = Some(match (found, deed) {
+            (None, deed) => deed,
+            (Some(a), b) if a.class == b.class => Deed {
+                file: a.file.filter(|file| b.file.as_ref() == Some(file)),
+                class: a.class,
+            },
+            (Some(a), b) if [a.class, b.class] == [ToolClass::Read, ToolClass::Search] => a,
+            (Some(a), b) if [a.class, b.class] == [ToolClass::Search, ToolClass::Read] => b,
+            _ => return Deed::COMMAND,
+        });
+    }
+    found.unwrap_or(Deed::COMMAND)
+}
+
+/// What programs in a row do; `None` if they only prepare or announce.
+fn of_pipe(pipe: &[Vec<Word>], depth: usize) -> Option<Deed> {
+    let first = of_program(pipe.first()?, depth)?;
+    let rest = pipe[1..].iter().map(|words| of_program(words, depth));
+    let mut deed = first;
+    for next in rest {
+        deed = match (
+            deed.class,
+            next.map_or(ToolClass::Command, |next| next.class),
+        ) {
+            // `cat a.rs | head`, `rg word | head`; `cat a.rs | grep word`.
+            (ToolClass::Read | ToolClass::Search, ToolClass::Read) => deed,
+            (ToolClass::Read | ToolClass::Search, ToolClass::Search) => Deed {
+                class: ToolClass::Search,
+                ..deed
+            },
+            _ => return Some(Deed::COMMAND),
+        };
+    }
+    Some(deed)
+}
+
+/// What one program does with its arguments; `None` if it only prepares or announces.
+fn of_program(words: &[Word], depth: usize) -> Option<Deed> {
+    let words = without_wrappers(words);
+    let (program, arguments) = words.split_first()?;
+    let program = program.text.rsplit('/').next().unwrap_or_default();
+    let target = words.iter().position(|word| word.is_redirect);
+    let plain = || arguments.iter().filter(|word| !word.text.starts_with('-'));
+    let flags = || arguments.iter().filter(|word| word.text.starts_with('-'));
+    let one_file = |skip: usize| {
+        let mut files = plain().filter(|word| !is_number(&word.text)).skip(skip);
+        let file = files.next()?;
+        files.next().is_none().then_some(&*file.text)
+    };
+    if let Some(at) = target {
+        let file = words.get(at + 1).map(|word| &*word.text);
+        let writes = matches!(program, "cat" | "echo" | "printf");
+        return Some(if writes {
+            Deed::new(ToolClass::Edit, file)
+        } else {
+            Deed::COMMAND
+        });
+    }
+    Some(match program {
+        "cd" | "pushd" | "popd" | "set" | "export" | "source" | "." | "pwd" | "true" | "echo"
+        | "printf" => return None,
+        "bash" | "sh" | "zsh" | "dash" => {
+            let has_line =
+                flags().any(|flag| !flag.text.starts_with("--") && flag.text.contains('c'));
+            match plain().next().filter(|_| has_line) {
+                Some(line) if depth > 0 => of_line(&line.text, depth - 1),
+                _ => Deed::COMMAND,
+            }
+        }
+        "cat" | "head" | "tail" | "nl" | "bat" | "batcat" | "less" | "more" | "tac" | "type"
+        | "Get-Content" | "gc" => Deed::new(ToolClass::Read, one_file(0)),
+        "sed" if flags().any(|flag| flag.text.starts_with("-i") || flag.text == "--in-place") => {
+            Deed::new(ToolClass::Edit, one_file(1))
+        }
+        "sed" => Deed::new(ToolClass::Read, one_file(1)),
+        "awk"
+            if plain()
+                .next()
+                .is_some_and(|script| script.text.contains("NR")) =>
+        {
+            Deed::new(ToolClass::Read, one_file(1))
+        }
+        "apply_patch" | "patch" | "tee" => Deed::new(ToolClass::Edit, one_file(0)),
+        "find" if flags().any(|flag| matches!(&*flag.text, "-exec" | "-execdir" | "-delete")) => {
+            Deed::COMMAND
+        }
+        // Hits of one file with the lines around them are a piece of that file.
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => {
+            let file = one_file(1).filter(|path| path.rsplit('/').next().is_some_and(has_ending));
+            let class = match file {
+                Some(_) if flags().any(|flag| has_context(&flag.text)) => ToolClass::Read,
+                _ => ToolClass::Search,
+            };
+            Deed::new(class, file)
+        }
+        "find" | "fd" | "fdfind" | "ls" | "tree" | "dir" | "wc" | "sort" | "uniq" | "cut"
+        | "Select-String" | "Get-ChildItem" => Deed::new(ToolClass::Search, None),
+        "git"
+            if plain()
+                .next()
+                .is_some_and(|verb| matches!(&*verb.text, "grep" | "ls-files")) =>
+        {
+            Deed::new(ToolClass::Search, None)
+        }
+        _ => Deed::COMMAND,
+    })
+}
+
+/// The words from the program on: `A=1 sudo timeout 10 cat x` is `cat x`.
+fn without_wrappers(mut words: &[Word]) -> &[Word] {
+    loop {
+        let Some((first, rest)) = words.split_first() else {
+            return words;
+        };
+        let is_assignment = |text: &str| {
+            let name = text.split_once('=').map(|(name, _)| name);
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            name.is_some_and(|name| !name.is_empty() && name.chars().all(is_name))
+        };
+        words = match &*first.text {
+            "sudo" | "time" | "command" | "env" | "nice" | "stdbuf" => rest,
+            "timeout" => rest.get(1..).unwrap_or_default(),
+            text if is_assignment(text) => rest,
+            _ => return words,
+        };
+    }
+}
+
+/// `-A 20`, `-nC3`, `-5`, `--context=5`.
+fn has_context(flag: &str) -> bool {
+    let short = flag.trim_start_matches('-');
+    if flag.starts_with("--") {
+        return ["after-context", "before-context", "context"]
+            .iter()
+            .any(|name| short.starts_with(name));
+    }
+    let letters = short.trim_end_matches(|c: char| c.is_ascii_digit());
+    short.starts_with(|c: char| c.is_ascii_digit()) || letters.ends_with(['A', 'B', 'C'])
+}
+
+/// Whether the last part of a path looks like a file's name and not like a folder's.
+fn has_ending(name: &str) -> bool {
+    let ending = name.trim_start_matches('.').rsplit_once('.');
+    ending.is_some_and(|(_, ending)| !ending.is_empty())
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches('+');
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A word of a line, or the sign that what follows is written to.
+#[derive(Debug, Default)]
+struct Word {
+    text: String,
+    is_redirect: bool,
+}
+
+impl Word {
+    fn plain(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            is_redirect: false,
+        }
+    }
+}
+
+/// The programs of a line with their words: each list ends at `;`, `&`, `&&`, `||` or a line's end, and its
+/// programs are joined by `|`.
+fn pipes(line: &str) -> Vec<Vec<Vec<Word>>> {
+    let mut pipes = vec![vec![Vec::new()]];
+    let mut word: Option<String> = None;
+    let end = line.floor_char_boundary(MAX_BYTES);
+    let mut rest = line[..end].chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '\'' => {
+                let quoted = rest.by_ref().take_while(|&c| c != '\'');
+                word.get_or_insert_default().extend(quoted);
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(c) = rest.next().filter(|&c| c != '"') {
+                    let escaped = (c == '\\').then(|| rest.next()).flatten();
+                    word.push(escaped.unwrap_or(c));
+                }
+            }
+            '\\' => match rest.next() {
+                Some('\n') | None => {}
+                Some(escaped) => word.get_or_insert_default().push(escaped),
+            },
+            '>' => {
+                let is_numbered = word.as_deref().is_some_and(is_number);
+                let merges = rest.next_if_eq(&'&').is_some();
+                while rest.next_if_eq(&'>').is_some() {}
+                if !is_numbered {
+                    end_word(&mut pipes, &mut word);
+                }
+                // `2>&1` and `2>file` do not change what is shown.
+                if is_numbered || merges {
+                    word = None;
+                    while rest.next_if_eq(&' ').is_some() {}
+                    while rest.next_if(|c| !" ;|&\n".contains(*c)).is_some() {}
+                } else if !is_void(&mut rest) {
+                    push(
+                        &mut pipes,
+                        Word {
+                            text: String::new(),
+                            is_redirect: true,
+                        },
+                    );
+                }
+            }
+            '<' if rest.peek() == Some(&'<') => {
+                // What follows is a file's content.
+                end_word(&mut pipes, &mut word);
+                let head: String = rest.by_ref().take_while(|&c| c != '\n').collect();
+                if let Some((_, file)) = head.split_once('>') {
+                    push(
+                        &mut pipes,
+                        Word {
+                            text: String::new(),
+                            is_redirect: true,
+                        },
+                    );
+                    push(
+                        &mut pipes,
+                        Word::plain(file.trim_matches(['>', ' ', '"', '\''])),
+                    );
+                }
+                break;
+            }
+            '|' if rest.next_if_eq(&'|').is_none() => {
+                end_word(&mut pipes, &mut word);
+                if let Some(pipe) = pipes.last_mut() {
+                    pipe.push(Vec::new());
+                }
+            }
+            ';' | '&' | '\n' | '|' => {
+                end_word(&mut pipes, &mut word);
+                while rest.next_if_eq(&'&').is_some() {}
+                pipes.push(vec![Vec::new()]);
+            }
+            ' ' | '\t' | '\r' => end_word(&mut pipes, &mut word),
+            // A remark goes to the end of its line, which ends the list before it.
+            '#' if word.is_none() => while rest.next_if(|&c| c != '\n').is_some() {},
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    end_word(&mut pipes, &mut word);
+    pipes
+}
+
+/// Whether what follows a `>` throws the output away; then it is taken.
+fn is_void(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    let mut ahead = rest.clone();
+    while ahead.next_if_eq(&' ').is_some() {}
+    let target: String = ahead.by_ref().take(9).collect();
+    if target == "/dev/null" {
+        *rest = ahead;
+        return true;
+    }
+    false
+}
+
+fn end_word(pipes: &mut [Vec<Vec<Word>>], word: &mut Option<String>) {
+    if let Some(text) = word.take() {
+        push(
+            pipes,
+            Word {
+                text,
+                is_redirect: false,
+            },
+        );
+    }
+}
+
+fn push(pipes: &mut [Vec<Vec<Word>>], word: Word) {
+    if let Some(words) = pipes.last_mut().and_then(|pipe| pipe.last_mut()) {
+        words.push(word);
+    }
+}
+
+#[cfg(test)]
+mod tests;
