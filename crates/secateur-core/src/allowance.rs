@@ -14,6 +14,11 @@ const SHARES: u64 = 100;
 /// Short conversations owe nothing.
 const START: u64 = 1 << 14;
 
+/// The work of reading so many characters.
+pub(crate) fn visits_of_chars(chars: usize) -> usize {
+    chars.div_ceil(usize::try_from(CHARS_PER_VISIT).unwrap_or(usize::MAX))
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {

@@ -414,7 +414,8 @@ impl Draft {
             }
             Action::Rewrite(part, pieces) => {
                 let part = *part;
-                let state = if pieces.iter().any(|piece| matches!(piece, Piece::Keep(_))) {
+                let keeps = |piece: &Piece| matches!(piece, Piece::Keep(_));
+                let state = if !edit.clears_around_notes() && pieces.iter().any(keeps) {
                     PartState::Trimmed
                 } else {
                     PartState::Cleared
@@ -560,6 +561,8 @@ impl Draft {
         if sources.is_empty() {
             return;
         }
+        // Words alone that point elsewhere are not nothing: what they stand for is still shown.
+        self.states[part.index()] = PartState::Trimmed;
         self.cited_by.resize(self.states.len(), Vec::new());
         self.last_use.resize(self.states.len(), None);
         for &source in sources {
@@ -585,6 +588,15 @@ impl Draft {
     /// When a note last pointed to this part.
     pub(crate) fn last_use(&self, part: PartId) -> Option<Use> {
         self.last_use.get(part.index()).copied().flatten()
+    }
+
+    /// What a part's text became.
+    pub(crate) fn rewrite_of(&self, part: PartId) -> Option<&[Piece]> {
+        let edit = self.plan.edits.get(self.edit_of[part.index()]? as usize)?;
+        match &edit.action {
+            Action::Rewrite(_, pieces) => Some(pieces),
+            _ => None,
+        }
     }
 
     /// The parts that notes point to, in the order of the notes.

@@ -106,6 +106,12 @@ impl Edit {
         self.why == Why::ReplacedText
     }
 
+    /// Whether it clears a result and leaves the lines that notes elsewhere point to.
+    #[must_use]
+    pub fn clears_around_notes(&self) -> bool {
+        self.why == Why::ClearedAroundNotes
+    }
+
     /// What it is about.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -127,6 +133,8 @@ impl Edit {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Why {
+    /// An old result was cleared, but for the lines that later notes point to.
+    ClearedAroundNotes,
     /// Between the head and the last turns, without a tool reference.
     MiddleTurn,
     /// A whole tool exchange between the head and the last turns.
@@ -180,6 +188,7 @@ impl Why {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
+            Self::ClearedAroundNotes => "an old result, but for what later results point to",
             Self::MiddleTurn => "between the head and the last turns, no tool reference",
             Self::MiddleExchange => "a whole tool exchange between the head and the last turns",
             Self::OversizedToolResult => "an old tool result, longer than its share",

@@ -7,6 +7,7 @@
 //! cuts. It walks from the tail to the head and stops where nothing before can pay better: what is
 //! freed from there on is at most what is open, and what is rewritten only grows.
 
+use crate::allowance;
 use crate::compose;
 use crate::edit::Edit;
 use crate::guard;
@@ -72,6 +73,16 @@ struct Open {
     /// The same of all open parts before it.
     before: f64,
     cut: Cut,
+    around: Option<Around>,
+}
+
+/// The cut of a part that notes point to.
+#[derive(Debug)]
+struct Around {
+    /// How many notes point to it, and how many of them stand. Notes come and go but do not come back, so this tells
+    /// which ones do.
+    notes: (usize, usize),
+    edit: Option<Box<Edit>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +92,16 @@ enum Cut {
     /// The guards or the strategy keep the part as it is.
     Never,
     Known(Box<Edit>),
+}
+
+/// A cut of the present look.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Index of the open part.
+    at: usize,
+    gain: f64,
+    /// Whether what notes point to stays.
+    around_notes: bool,
 }
 
 /// See the module.
@@ -93,7 +114,8 @@ pub(crate) struct Outlook<'o> {
     /// For each part: whether the present look takes its text.
     goes: Vec<bool>,
     /// What the present look would cut, from the tail to the head: indices of open parts.
-    found: Vec<usize>,
+    found: Vec<Found>,
+    cited_lines: guard::CitedLines,
     /// How many open parts and notes were visited, since it was last asked.
     visits: usize,
     /// How many open parts turned out to be never cut since they were last forgotten.
@@ -114,6 +136,7 @@ impl<'o> Outlook<'o> {
             cited: 0,
             goes: vec![false; parts],
             found: Vec::new(),
+            cited_lines: guard::CitedLines::default(),
             visits: 0,
             dead: 0,
         })
@@ -141,6 +164,7 @@ impl<'o> Outlook<'o> {
                     chars: sent_up_to[at + 1] - sent_up_to[at],
                     before: self.open.last().map_or(0.0, Open::up_to),
                     cut: Cut::Unknown,
+                    around: None,
                 });
             }
         }
@@ -176,10 +200,11 @@ impl<'o> Outlook<'o> {
             if terms.are_monotone() && !most.is_some_and(|most| most > best_net) {
                 break;
             }
-            let Some(gain) = self.gain(scene, at) else {
+            let Some(found) = self.cut_of(scene, at) else {
                 continue;
             };
-            self.found.push(at);
+            let gain = found.gain;
+            self.found.push(found);
             shorter += gain;
             if gain <= 0.0 {
                 continue;
@@ -191,14 +216,14 @@ impl<'o> Outlook<'o> {
                 best = Some(self.open[at].part);
             }
         }
-        for &at in &self.found {
-            self.goes[self.open[at].part.index()] = false;
+        for found in &self.found {
+            self.goes[self.open[found.at].part.index()] = false;
         }
         best
     }
 
-    /// What cutting an open part frees at the present request; `None` if it is not to be cut.
-    fn gain(&mut self, scene: &Scene<'_, '_>, at: usize) -> Option<f64> {
+    /// The cut of an open part at the present request; `None` if it is not to be cut.
+    fn cut_of(&mut self, scene: &Scene<'_, '_>, at: usize) -> Option<Found> {
         let one = &mut self.open[at];
         let prospects = self.prospects.get(one.strategy as usize)?;
         if matches!(one.cut, Cut::Never) || !prospects.is_due(scene, one.part) {
@@ -217,26 +242,46 @@ impl<'o> Outlook<'o> {
         };
         if !edit.leaves_shown_text() {
             // A note stands behind what it points to, so it was decided before.
-            for &note in scene.draft.cited_by(one.part) {
-                self.visits += 1;
-                if !self.goes[note.index()] && is_open(scene.state(note)) {
-                    return None;
-                }
+            let notes = scene.draft.cited_by(one.part);
+            self.visits += notes.len();
+            let stays = |note: &PartId| !self.goes[note.index()] && is_open(scene.state(*note));
+            if notes.iter().any(stays) {
+                let open = notes.iter().filter(|note| is_open(scene.state(**note)));
+                let notes = (notes.len(), open.count());
+                let around = one.around.take_if(|around| around.notes == notes);
+                let around = one.around.insert(around.unwrap_or_else(|| Around {
+                    notes,
+                    edit: self.cited_lines.keep(scene, edit).map(Box::new),
+                }));
+                self.visits += allowance::visits_of_chars(self.cited_lines.take_read());
+                let gain = one.chars - around.edit.as_ref()?.chars_after as f64;
+                self.goes[one.part.index()] = true;
+                return Some(Found {
+                    at,
+                    gain,
+                    around_notes: true,
+                });
             }
             self.goes[one.part.index()] = true;
         }
-        Some(one.chars - edit.chars_after as f64)
+        Some(Found {
+            at,
+            gain: one.chars - edit.chars_after as f64,
+            around_notes: false,
+        })
     }
 
     /// The cuts of the round that was found last, from `from` on, strategy by strategy. They are open no
     /// more.
     pub(crate) fn take(&mut self, from: PartId) -> Vec<Edit> {
-        self.found.retain(|&at| self.open[at].part >= from);
+        self.found.retain(|found| self.open[found.at].part >= from);
         let mut cuts = Vec::with_capacity(self.found.len());
-        let first = self.found.last().copied().unwrap_or(self.open.len());
-        for &at in self.found.iter().rev() {
-            let one = &mut self.open[at];
+        let first = self.found.last().map_or(self.open.len(), |found| found.at);
+        for found in self.found.iter().rev() {
+            let one = &mut self.open[found.at];
+            let around = one.around.take().and_then(|around| around.edit);
             if let Cut::Known(edit) = std::mem::replace(&mut one.cut, Cut::Never) {
+                let edit = around.filter(|_| found.around_notes).unwrap_or(edit);
                 cuts.push((one.strategy, *edit));
             }
         }

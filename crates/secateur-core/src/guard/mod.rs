@@ -3,6 +3,7 @@
 //! Guards veto an edit or complete a plan; they never invent a cut of their own, except for
 //! thinking blocks that an edit makes invalid.
 
+mod around_notes;
 mod exchange;
 mod part;
 mod pointed_to;
@@ -10,6 +11,7 @@ mod role_order;
 mod signed_thinking;
 mod stays;
 
+pub(crate) use around_notes::CitedLines;
 pub(crate) use part::{Reach, veto_arrangement, veto_part};
 pub(crate) use pointed_to::keep_what_is_pointed_to;
 pub(crate) use signed_thinking::{

@@ -4,7 +4,7 @@ use crate::edit::{Action, Edit, Plan, SkipReason, StrategyId, Target};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, TurnId};
 
-use super::turn_id;
+use super::{CitedLines, turn_id};
 
 /// Gives back wanted turns that a note in a turn that stays points to. Returns whether any was given
 /// back.
@@ -38,8 +38,8 @@ pub(super) fn give_back(
     given_back
 }
 
-/// Gives back edits that would take the text that a note points to, unless the note goes too. Drops
-/// of turns were settled before, together with their exchanges.
+/// Edits that would take the text that a note points to, unless the note goes too, leave what it points to, or are
+/// given back. Drops of turns were settled before, together with their exchanges.
 pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
     if !scene.draft.has_citations() {
         return;
@@ -51,9 +51,11 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
         }
     }
     // Notes stand behind what they point to, so from the end every note is decided before its source.
-    let mut order: Vec<usize> = (0..plan.edits.len()).collect();
+    let is_open = |at: &usize| !plan.edits[*at].clears_around_notes();
+    let mut order: Vec<usize> = (0..plan.edits.len()).filter(is_open).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(taken(scene, &plan.edits[at]).next()));
     let mut is_given_back = vec![false; plan.edits.len()];
+    let mut cited_lines = CitedLines::default();
     for at in order {
         let parts: Vec<PartId> = taken(scene, &plan.edits[at]).collect();
         let note_goes = |note: &PartId| {
@@ -64,6 +66,11 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
             .iter()
             .all(|&part| scene.draft.cited_by(part).iter().all(note_goes))
         {
+            continue;
+        }
+        // What is left of the part has no notes of its own any more.
+        if let Some(edit) = cited_lines.keep(scene, &plan.edits[at]) {
+            plan.edits[at] = edit;
             continue;
         }
         for part in parts {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::arrival::Arrivals;
 use crate::dialect::{self, DialectId};
-use crate::edit::StrategyId;
+use crate::edit::{Piece, StrategyId};
 use crate::json::Limits;
 use crate::policy::Policy;
 use crate::scene::{ModelFacts, Scene};
@@ -202,6 +202,95 @@ proptest! {
         let account_anew = Account { visits: account.visits, ..account_anew };
         prop_assert_eq!(account, account_anew);
     }
+
+    #[test]
+    fn what_a_note_points_to_stands_above_it(steps in steps(), policy in policy()) {
+        let body = json!({"model": "claude", "messages": messages(&steps)}).to_string();
+        let (plan, _) = folded(&body, &policy, false, &policy.strategies());
+        prop_assert_eq!(false_notes(&body, &plan), Vec::<String>::new());
+    }
+}
+
+/// The lines that notes stand for and that do not stand above them.
+fn false_notes(body: &str, plan: &Plan) -> Vec<String> {
+    let dialect = DialectId::AnthropicMessages;
+    let view = dialect::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
+    let (mut above, mut missing) = (String::new(), Vec::new());
+    for part in view.part_ids() {
+        let came = view.text(part);
+        let sent = plan.edits.iter().find_map(|edit| match &edit.action {
+            Action::Rewrite(edited, pieces) if *edited == part => Some(pieces),
+            _ => None,
+        });
+        let sent: String = match sent {
+            None => came.to_string(),
+            Some(pieces) => pieces
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Keep(range) => &came[range.clone()],
+                    Piece::Note(words) => words,
+                })
+                .collect(),
+        };
+        for note in sent
+            .lines()
+            .filter_map(|line| line.strip_suffix(" as above]"))
+        {
+            let numbers = note.trim_start_matches('[');
+            let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+            let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) else {
+                continue;
+            };
+            for number in first..=last {
+                let start = format!("{number:>6}→");
+                let line = came
+                    .lines()
+                    .find_map(|line| line.strip_prefix(&start))
+                    .unwrap();
+                if !above.contains(line) {
+                    missing.push(format!("{part:?}: {line}"));
+                }
+            }
+        }
+        above.push_str(&sent);
+        above.push_str(&view.args(part));
+    }
+    missing
+}
+
+#[test]
+fn a_result_that_notes_point_to_keeps_what_they_stand_for() {
+    let read = |from, lines| {
+        (
+            Step::Read {
+                file: 0,
+                from,
+                lines,
+            },
+            false,
+        )
+    };
+    // A second reading points to a piece of the first one and is itself too short to be cleared.
+    let mut steps = vec![read(0, 50), read(30, 25)];
+    steps.extend((0..20).map(|_| (Step::Run { lines: 1 }, false)));
+    let body = json!({"model": "claude", "messages": messages(&steps)}).to_string();
+    let settings = [
+        "rounds.trigger_chars=0",
+        "rounds.min_gain_chars=0",
+        "rounds.horizon=60",
+        "stale-results.past_files=2",
+        "stale-results.other_files=2",
+        "stale-results.min_chars=2600",
+    ];
+    let policy = Policy::resolve(Some("steady"), None, &settings.map(str::to_owned)).unwrap();
+    let (plan, _) = folded(&body, &policy, false, &policy.strategies());
+    let around = plan.edits.iter().find(|edit| edit.clears_around_notes());
+    let around = around.expect("one result is cleared around a note");
+    assert!(
+        around.chars_after > 1300 && around.chars_after < 2200,
+        "{around:?}"
+    );
+    assert_eq!(false_notes(&body, &plan), Vec::<String>::new());
 }
 
 #[test]

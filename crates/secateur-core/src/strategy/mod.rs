@@ -23,6 +23,7 @@ mod padded_listings;
 #[cfg(test)]
 mod properties;
 mod repeated_lines;
+pub(crate) use repeated_lines::line_key::LineKey;
 mod repeated_results;
 mod replaced_text;
 pub(crate) mod shell_line;

@@ -16,7 +16,7 @@
 //!
 //! Works on arrival, so no cached byte is rewritten.
 
-mod line_key;
+pub(crate) mod line_key;
 mod shown;
 
 use super::line_space::leading_spaces;

@@ -5,18 +5,18 @@ use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
 
 /// A line's content, without its number and trailing white space, as a hash. The
 /// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LineKey(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LineKey(u64);
 
 const SHORTEST_ANCHOR: usize = 8;
 
 impl LineKey {
     /// A line that is not there any more. Like no other line.
-    pub(super) const GONE: Self = Self(0);
+    pub(crate) const GONE: Self = Self(0);
 
     /// The key of a line, which is text.
     #[inline]
-    pub(super) fn of(line: &[u8]) -> Self {
+    pub(crate) fn of(line: &[u8]) -> Self {
         let spaces = leading_spaces(line);
         let (code, spaces) = match line.get(spaces) {
             Some(b'0'..=b'9' | 0xe2) => {
@@ -31,23 +31,23 @@ impl LineKey {
         Self(line_hash(content) & !1 | 2 | u64::from(is_anchor))
     }
 
-    pub(super) fn is_anchor(self) -> bool {
+    pub(crate) fn is_anchor(self) -> bool {
         self.0 & 1 == 1
     }
 
     /// A part of the key that tells most lines apart.
-    pub(super) fn mark(self) -> u8 {
+    pub(crate) fn mark(self) -> u8 {
         self.0.to_le_bytes()[1]
     }
 
     /// A part of the key that tells lines of one slot apart.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-    pub(super) fn tag(self) -> u32 {
+    pub(crate) fn tag(self) -> u32 {
         self.0 as u32
     }
 
     /// A number below 2 to the power of `bits`, which is at most 32.
-    pub(super) fn slot(self, bits: u32) -> usize {
+    pub(crate) fn slot(self, bits: u32) -> usize {
         (self.0 >> 32) as usize & ((1 << bits) - 1)
     }
 }

@@ -1,0 +1,165 @@
+//! Clearing a result that notes point to: the lines that they stand for stay, all others go.
+//!
+//! **Invariant:** every line that a standing note took the place of stands in the result that it points to,
+//! whole and in the same order. Lines are told by their content, so equal lines elsewhere in the result may
+//! stay too.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::edit::{Action, Edit, Piece, Why};
+use crate::hash::QuickMap;
+use crate::json::LineBuffer;
+use crate::json::strings::count_chars;
+use crate::scene::{PartState, Scene};
+use crate::strategy::LineKey;
+use crate::view::PartId;
+
+/// What notes stand for, found once for each part that has them.
+#[derive(Debug, Default)]
+pub(crate) struct CitedLines {
+    of: QuickMap<PartId, Box<[LineKey]>>,
+    buffer: LineBuffer,
+    /// Bytes that were read since this was last asked.
+    read: usize,
+}
+
+/// With more notes than these the result stays as it is: the work is bounded.
+const MAX_NOTES: usize = 16;
+/// Clearing that frees fewer characters is not worth the holes.
+const LEAST_FREED: usize = 500;
+
+const KEPT: &str = "\n[What later results point to:]\n";
+const GAP: &str = "[…]\n";
+
+impl CitedLines {
+    /// The edit that clears a result but for what standing notes point to; `None` if that frees too little.
+    pub(crate) fn keep(&mut self, scene: &Scene<'_, '_>, clear: &Edit) -> Option<Edit> {
+        let Action::Rewrite(part, pieces) = &clear.action else {
+            return None;
+        };
+        let [Piece::Note(words)] = &pieces[..] else {
+            return None;
+        };
+        let notes = scene.draft.cited_by(*part).iter();
+        let notes: Vec<PartId> = notes.copied().filter(|note| stands(scene, *note)).collect();
+        if notes.len() > MAX_NOTES {
+            return None;
+        }
+        let mut cited: HashSet<LineKey> = HashSet::new();
+        for note in notes {
+            cited.extend(self.of_note(scene, note));
+        }
+        let text = scene.lines(*part, &mut self.buffer).bytes;
+        self.read += text.len();
+        let kept = kept(scene, *part, text.len());
+        let mut pieces = vec![Piece::Note(words.clone()), Piece::Note(KEPT.into())];
+        for run in runs(text, &cited) {
+            if pieces.len() > 2 {
+                pieces.push(Piece::Note(GAP.into()));
+            }
+            pieces.extend(inside(&kept, &run).map(Piece::Keep));
+        }
+        let chars = |piece: &Piece| match piece {
+            Piece::Keep(range) => count_chars(&text[range.clone()]),
+            Piece::Note(words) => words.chars().count(),
+        };
+        let chars_after = pieces.iter().map(chars).sum();
+        (chars_after + LEAST_FREED <= scene.chars(*part)).then_some(Edit {
+            action: Action::Rewrite(*part, pieces),
+            strategy: clear.strategy,
+            why: Why::ClearedAroundNotes,
+            chars_before: clear.chars_before,
+            chars_after,
+        })
+    }
+
+    /// Bytes that were read since this was last asked.
+    pub(crate) fn take_read(&mut self) -> usize {
+        std::mem::take(&mut self.read)
+    }
+
+    /// The lines that were taken from a part with notes when it arrived.
+    fn of_note(&mut self, scene: &Scene<'_, '_>, note: PartId) -> &[LineKey] {
+        let Self { of, buffer, read } = self;
+        of.entry(note).or_insert_with(|| {
+            let text = scene.lines(note, buffer).bytes;
+            *read += text.len();
+            let kept = kept(scene, note, text.len());
+            let is_gone = |line: &Range<usize>| {
+                let last = line.end - 1;
+                let at = kept.partition_point(|range| range.end <= last);
+                kept.get(at).is_none_or(|range| range.start > last)
+            };
+            let gone = lines(text).filter(is_gone);
+            gone.map(|line| key(&text[line])).collect()
+        })
+    }
+}
+
+fn stands(scene: &Scene<'_, '_>, part: PartId) -> bool {
+    !matches!(scene.state(part), PartState::Cleared | PartState::Gone)
+}
+
+/// The bytes of a part's text that are sent.
+fn kept(scene: &Scene<'_, '_>, part: PartId, len: usize) -> Vec<Range<usize>> {
+    let Some(pieces) = scene.draft.rewrite_of(part) else {
+        return std::iter::once(0..len).collect();
+    };
+    let keep = |piece: &Piece| match piece {
+        Piece::Keep(range) => Some(range.clone()),
+        Piece::Note(_) => None,
+    };
+    pieces.iter().filter_map(keep).collect()
+}
+
+/// The runs of lines that are cited. A run without a line that says something is none: no note points to it.
+fn runs(text: &[u8], cited: &HashSet<LineKey>) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let (mut run, mut says) = (0..0, false);
+    for line in lines(text) {
+        let key = key(&text[line.clone()]);
+        if !cited.contains(&key) {
+            continue;
+        }
+        if run.end != line.start {
+            if says {
+                runs.push(run);
+            }
+            run = line.start..line.start;
+            says = false;
+        }
+        run.end = line.end;
+        says |= key.is_anchor();
+    }
+    if says {
+        runs.push(run);
+    }
+    runs
+}
+
+/// What of the ranges lies inside this one.
+fn inside<'k>(
+    ranges: &'k [Range<usize>],
+    within: &Range<usize>,
+) -> impl Iterator<Item = Range<usize>> + use<'k> {
+    let Range { start, end } = *within;
+    let first = ranges.partition_point(|range| range.end <= start);
+    ranges[first..]
+        .iter()
+        .take_while(move |range| range.start < end)
+        .map(move |range| range.start.max(start)..range.end.min(end))
+}
+
+/// The lines of a text with their newlines.
+fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', text).map(|at| at + 1);
+    let last = Some(text.len()).filter(|len| *len > 0 && text.last() != Some(&b'\n'));
+    ends.chain(last)
+        .map(move |end| std::mem::replace(&mut start, end)..end)
+}
+
+fn key(line: &[u8]) -> LineKey {
+    LineKey::of(line.strip_suffix(b"\n").unwrap_or(line))
+}
