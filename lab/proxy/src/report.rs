@@ -13,7 +13,7 @@ use crate::secateur::{self, Keeps};
 use crate::table::Table;
 use crate::{Options, Outcome, machine};
 
-const PATH: &str = "/v1/chat/completions";
+pub(crate) const PATH: &str = "/v1/chat/completions";
 const BODIES: [(usize, bool); 6] = [
     (1_000, false),
     (100_000, false),
