@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::Score;
 use crate::late_plan::LatePlan;
+use crate::number::LAST_TIME;
 use crate::row::Row;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
@@ -70,6 +71,7 @@ impl Record {
 }
 
 fn fit_row(row: &mut Row) {
+    row.at = row.at.clamp(0, LAST_TIME);
     for text in [
         &mut row.id,
         &mut row.workload,

@@ -402,6 +402,7 @@ fn replay_segment(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::Row;
     use crate::spool::MAX_SPOOL_BYTES;
     use crate::store::{Database, Table, Value};
 
@@ -439,8 +440,12 @@ mod tests {
         ) -> Result<Vec<bool>, LedgerError> {
             Ok(vec![true; rows.len()])
         }
-        fn portion(&self) -> usize {
-            usize::MAX
+        fn insert_rows<'r>(
+            &mut self,
+            rows: &[&'r Row],
+            _: &dyn Fn(),
+        ) -> Result<Vec<&'r Row>, LedgerError> {
+            Ok(rows.to_vec())
         }
     }
 
