@@ -61,7 +61,8 @@ pub(crate) fn page(
     let lie = Lie::of(store.database());
     let after = after.map(|after| lie.place(store, after)).transpose()?;
     let mut sql = Sql::default();
-    let keys = if filter.session.is_some() || !names_series(filter) {
+    let names_series = names_series(filter) || filter.only_trouble && lie.has_trouble_by_series;
+    let keys = if filter.session.is_some() || !names_series {
         keys(&mut sql, &lie, filter, after.as_ref(), limit, None)
     } else {
         let series = series(store, &lie, filter)?;

@@ -37,16 +37,26 @@ pub(crate) fn time_of(id: &str) -> Option<Millis> {
     fresh(id, time).map(|_| time)
 }
 
-/// Hexadecimal digits as the proxy writes them: others would not come back the same.
+/// What a digit stands for; more than four bits where it is none. Capitals are none: they would not come back the
+/// same.
+const DIGITS: [u8; 256] = {
+    let mut digits = [0xf0; 256];
+    let mut at = 0;
+    while at < 16 {
+        digits[b"0123456789abcdef"[at] as usize] = at as u8;
+        at += 1;
+    }
+    digits
+};
+
 fn digits(text: &[u8]) -> Option<u64> {
-    text.iter().try_fold(0, |number: u64, byte| {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        Some(number << 4 | u64::from(digit))
-    })
+    let (mut number, mut all) = (0, 0);
+    for byte in text {
+        let digit = DIGITS[usize::from(*byte)];
+        all |= digit;
+        number = number << 4 | u64::from(digit);
+    }
+    (all < 16).then_some(number)
 }
 
 #[cfg(test)]

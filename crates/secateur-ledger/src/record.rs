@@ -128,7 +128,7 @@ fn fit_option(text: &mut Option<String>, max_bytes: usize) {
 }
 
 fn fit_text(text: &mut String, max_bytes: usize) {
-    if text.contains('\0') {
+    if memchr::memchr(0, text.as_bytes()).is_some() {
         *text = text.replace('\0', "\u{fffd}");
     }
     if text.len() > max_bytes {

@@ -4,6 +4,7 @@
 //! A batch that the database does not take within half a second is spooled as well: should the process
 //! die now, it is there. If the database took it after all, the replay finds its rows and adds nothing.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -182,7 +183,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
 }
 
 /// Without the lock: requests push meanwhile.
-fn write_out(queue: &Queue, batch: Vec<Waiting>) -> Vec<Record> {
+fn write_out(queue: &Queue, batch: VecDeque<Waiting>) -> Vec<Record> {
     let pace = Pace::new(queue);
     let whole = |waiting: Waiting| {
         if waiting.takes_long() {

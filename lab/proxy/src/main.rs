@@ -69,6 +69,7 @@ fn main() -> Outcome<()> {
             runtime.block_on(passthrough::serve(&args.next().unwrap_or_default()))
         }
         Some("fire") => runtime.block_on(count::fire(args)),
+        Some("pace") => runtime.block_on(count::pace(args)),
         first => {
             let options = options(first.map(str::to_owned).into_iter().chain(args))?;
             runtime.block_on(report::run(&options))

@@ -58,7 +58,6 @@ CREATE TABLE audit_row (
 CREATE INDEX audit_row_series ON audit_row (series);
 CREATE INDEX audit_row_session ON audit_row (session) WHERE session IS NOT NULL;
 CREATE INDEX audit_row_trouble ON audit_row (series) WHERE trouble IS NOT NULL;
-CREATE INDEX audit_row_trouble_at ON audit_row (trouble) WHERE trouble IS NOT NULL;
 CREATE UNIQUE INDEX audit_row_name ON audit_row (name) WHERE name IS NOT NULL;
 CREATE TABLE audit_change (
     seq INTEGER PRIMARY KEY,

@@ -18,6 +18,8 @@ pub(super) struct Lie {
     /// Columns of `table` that name a series, and where the daily sums tell of them.
     pub(super) series: &'static [&'static str],
     pub(super) daily: &'static str,
+    /// Whether rows with trouble are found by their series only.
+    pub(super) has_trouble_by_series: bool,
     /// For `table`, and for all rows with all their columns.
     pub(super) is_trouble: &'static str,
     pub(super) has_trouble: &'static str,
@@ -33,6 +35,7 @@ impl Lie {
                 last: "id",
                 series: &["workload", "stack", "model"],
                 daily: "daily",
+                has_trouble_by_series: false,
                 is_trouble: "trouble",
                 has_trouble: "trouble",
             },
@@ -43,6 +46,7 @@ impl Lie {
                 last: "seq",
                 series: &["series"],
                 daily: "daily JOIN audit_series USING (workload, stack, model)",
+                has_trouble_by_series: true,
                 is_trouble: "trouble = 1",
                 has_trouble: "seq IN (SELECT seq FROM audit_row WHERE trouble = 1)",
             },

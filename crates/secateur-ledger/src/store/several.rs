@@ -4,7 +4,7 @@
 use rusqlite::{CachedStatement, Connection, ToSql};
 
 /// Rows in one statement. What is left over goes in fewer.
-const AT_ONCE: [usize; 3] = [32, 4, 1];
+const AT_ONCE: [usize; 3] = [64, 8, 1];
 
 /// The statements for one table.
 #[derive(Debug)]

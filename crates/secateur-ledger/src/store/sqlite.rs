@@ -42,8 +42,9 @@ impl Sqlite {
                 connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
             }
             connection.pragma_update(None, "temp_store", "MEMORY")?;
-            // Negative: in KiB.
-            connection.pragma_update(None, "cache_size", -64 * 1024)?;
+            // Negative: in KiB. Who writes comes back to few pages, and each that is new takes memory first.
+            let cache_kib = if read_only { 64 * 1024 } else { 16 * 1024 };
+            connection.pragma_update(None, "cache_size", -cache_kib)?;
             connection.set_prepared_statement_cache_capacity(64);
             // A file that is not a database shows it at the first read.
             connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))

@@ -73,6 +73,8 @@ pub(super) struct Rows {
 /// A new row with its place.
 struct Placed<'r> {
     seq: i64,
+    /// Whether SQLite gives this number by itself, being the one after the last: it need not look for the place then.
+    follows: bool,
     fresh: Option<i64>,
     common: Common,
     row: &'r Row,
@@ -101,8 +103,16 @@ impl Rows {
         rest: &dyn Fn(),
     ) -> Result<Vec<&'r Row>, LedgerError> {
         let placed = self.place(connection, rows)?;
+        self.row
+            .insert(connection, &placed, bind_row, rest)
+            .map_err(explain)?;
+        // In a transaction nobody else adds rows, so this cannot be otherwise.
+        if let Some(last) = placed.last()
+            && connection.last_insert_rowid() != last.seq
+        {
+            return Err(LedgerError::Refused("rows got other numbers".into()));
+        }
         let insert = || {
-            self.row.insert(connection, &placed, bind_row, rest)?;
             let changed: Vec<&Placed<'_>> = placed
                 .iter()
                 .filter(|placed| has_change(placed.row))
@@ -157,8 +167,11 @@ impl Rows {
                     }
                 };
                 if is_new {
+                    let seq = moment.take_turn()?;
+                    let before = placed.last().map(|placed| placed.seq);
                     placed.push(Placed {
-                        seq: moment.take_turn()?,
+                        seq,
+                        follows: before.is_some_and(|before| before > newest && before + 1 == seq),
                         fresh,
                         common: self
                             .commons
@@ -234,7 +247,7 @@ impl Moment {
 fn bind_row(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
     let row = placed.row;
     let bytes_after = Some(row.bytes_after).filter(|&bytes| bytes != row.bytes_before);
-    places.put(Some(placed.seq))?;
+    places.put(Some(placed.seq).filter(|_| !placed.follows))?;
     places.put(Some(placed.common.series))?;
     places.put(Some(placed.common.kind))?;
     places.count(Some(row.bytes_before))?;
@@ -304,4 +317,133 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
     places.put(receipt.break_even_turns)?;
     places.put(receipt.tokens_saved)?;
     places.put(receipt.saved_usd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{After, Filter};
+    use crate::store::{Address, Store, in_transaction, migrate};
+    use crate::{ingest, listing, record::Record};
+
+    const AT: i64 = 1_794_787_200_000;
+
+    fn row(at: i64, number: u64) -> Row {
+        Row {
+            id: format!("{at:011x}{number:016x}"),
+            at,
+            model: Some(format!("m{}", number % 3)),
+            status: 200,
+            steps: Vec::new(),
+            chars_before: number.is_multiple_of(4).then_some(number % 1_000),
+            ..Row::default()
+        }
+    }
+
+    fn open(folder: &tempfile::TempDir) -> Box<dyn Store> {
+        let url = format!("sqlite:{}", folder.path().join("rows.db").display());
+        let mut store = Address::parse(&url).unwrap().connect(false).unwrap();
+        migrate(store.as_mut()).unwrap();
+        store
+    }
+
+    /// How many were new.
+    fn write(store: &mut dyn Store, rows: &[Row]) -> usize {
+        let records: Vec<Record> = rows
+            .iter()
+            .map(|row| Record::Row(Box::new(row.clone())))
+            .collect();
+        ingest::write(store, &records, &|| ()).unwrap().new
+    }
+
+    #[test]
+    fn rows_come_once_and_in_order_however_late_and_often_they_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(&folder);
+        // Several to a millisecond, in an order of their own within it.
+        let all: Vec<Row> = (0..500)
+            .map(|number| {
+                row(
+                    AT + number / 7,
+                    (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                )
+            })
+            .collect();
+        let (late, first): (Vec<Row>, Vec<Row>) =
+            all.iter().cloned().partition(|row| row.at % 5 == 0);
+        assert_eq!(write(store.as_mut(), &first), first.len());
+        assert_eq!(write(store.as_mut(), &first), 0);
+        let (half, rest) = late.split_at(late.len() / 2);
+        assert_eq!(write(store.as_mut(), half), half.len());
+        // Some are there, some are new, some come twice in one batch.
+        let again: Vec<Row> = all.iter().chain(rest).cloned().collect();
+        assert_eq!(write(store.as_mut(), &again), rest.len());
+        let mut found: Vec<Row> = Vec::new();
+        loop {
+            let after = found.last().map(|last| After {
+                at: last.at,
+                id: last.id.clone(),
+            });
+            let page =
+                listing::rows(store.as_mut(), &Filter::default(), after.as_ref(), 64).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            found.extend(page);
+        }
+        assert!(found.is_sorted_by(|one, next| one.at >= next.at));
+        let by_id = |rows: &[Row]| {
+            let mut rows = rows.to_vec();
+            rows.sort_by(|one, other| one.id.cmp(&other.id));
+            rows
+        };
+        assert_eq!(by_id(&found), by_id(&all));
+        for row in &all {
+            assert_eq!(
+                listing::one(store.as_mut(), &row.id).unwrap().as_ref(),
+                Some(row)
+            );
+        }
+        assert_eq!(
+            listing::one(store.as_mut(), &row(AT, 1).id.replace('0', "f")).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn an_id_that_tells_another_time_or_none_is_still_one_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(&folder);
+        let mut strange = row(AT, 5);
+        strange.at += 1;
+        let named = Row {
+            id: "posted".into(),
+            ..row(AT, 0)
+        };
+        let moved = Row {
+            at: AT + 9,
+            ..named.clone()
+        };
+        let rows = [strange.clone(), named.clone(), moved.clone()];
+        assert_eq!(write(store.as_mut(), &rows), 2);
+        assert_eq!(write(store.as_mut(), &rows), 0);
+        for row in [strange, named] {
+            assert_eq!(listing::one(store.as_mut(), &row.id).unwrap(), Some(row));
+        }
+    }
+
+    #[test]
+    fn what_a_rollback_took_back_is_added_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(&folder);
+        let one = row(AT, 1);
+        let undone: Result<(), LedgerError> = in_transaction(store.as_mut(), |store| {
+            store.insert_rows(&[&one], &|| ())?;
+            Err(LedgerError::Closed)
+        });
+        assert!(undone.is_err());
+        assert_eq!(write(store.as_mut(), &[one.clone()]), 1);
+        let found = listing::rows(store.as_mut(), &Filter::default(), None, 9).unwrap();
+        assert_eq!(found, [one]);
+    }
 }
