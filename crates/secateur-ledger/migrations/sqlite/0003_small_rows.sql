@@ -145,24 +145,25 @@ CREATE VIEW optimize_savings AS SELECT
     id AS request_id, at_ms, workload, stack, model, tokens_saved, saved_usd,
     compress_chars_before, compress_chars_after
 FROM audit WHERE stack <> '';
--- What was there.
+-- What was there, in its order, so that nothing has to be sorted. Times that a number cannot hold are cut to those that it
+-- can; rows that then fall together cannot be real ones.
 INSERT INTO audit_series (workload, stack, model)
     SELECT DISTINCT workload, stack, model FROM old_audit;
 INSERT INTO audit_kind (status, provider, key_name, dialect, routed_to, failed_open, struck_stack, bypassed,
         held_out, upstream_status, is_stream, tokens_are_exact, price_date, ended)
     SELECT DISTINCT status, provider, key_name, dialect, routed_to, failed_open, struck_stack, bypassed,
         held_out, upstream_status, is_stream, tokens_are_exact, price_date, ended FROM old_audit;
-INSERT INTO audit_row (seq, series, kind, bytes_before, bytes_after, response_bytes, added_us, upstream_head_us,
-        total_us, input_tokens, output_tokens, actual_usd, actual_input_usd, name, trouble, session,
+INSERT OR IGNORE INTO audit_row (seq, series, kind, bytes_before, bytes_after, response_bytes, added_us,
+        upstream_head_us, total_us, input_tokens, output_tokens, actual_usd, actual_input_usd, name, trouble, session,
         cache_read_tokens, cache_write_tokens)
     SELECT (MAX(0, MIN(o.at_ms, (1 << 42) - 1)) << 21)
-            + ROW_NUMBER() OVER (PARTITION BY MAX(0, MIN(o.at_ms, (1 << 42) - 1)) ORDER BY o.id) - 1,
+            + ROW_NUMBER() OVER (PARTITION BY o.at_ms ORDER BY o.id) - 1,
         s.series, k.kind, o.bytes_before, NULLIF(o.bytes_after, o.bytes_before), o.response_bytes, o.added_us,
         o.upstream_head_us, o.total_us, o.input_tokens, o.output_tokens, o.actual_usd, o.actual_input_usd,
         o.id, NULLIF(o.trouble, 0), o.session, o.cache_read_tokens, o.cache_write_tokens
     FROM old_audit AS o
-        JOIN audit_series AS s ON s.workload = o.workload AND s.stack = o.stack AND s.model = o.model
-        JOIN audit_kind AS k ON k.key_name IS o.key_name AND k.provider = o.provider AND k.dialect IS o.dialect
+        CROSS JOIN audit_series AS s ON s.workload = o.workload AND s.stack = o.stack AND s.model = o.model
+        CROSS JOIN audit_kind AS k ON k.key_name IS o.key_name AND k.provider = o.provider AND k.dialect IS o.dialect
             AND k.status = o.status AND k.routed_to IS o.routed_to AND k.failed_open IS o.failed_open
             AND k.struck_stack = o.struck_stack AND k.bypassed = o.bypassed AND k.held_out = o.held_out
             AND k.upstream_status IS o.upstream_status AND k.is_stream = o.is_stream
@@ -172,12 +173,13 @@ INSERT INTO audit_change
         o.rag_kept, o.rag_dropped, o.compress_chars_before, o.compress_chars_after, o.first_edit_at,
         o.predicted_tokens_before, o.predicted_tokens_after, o.predicted_usd_without, o.predicted_usd_with,
         o.break_even_turns, o.tokens_saved, o.saved_usd
-    FROM audit_row AS r JOIN old_audit AS o ON o.id = r.name
+    FROM audit_row AS r CROSS JOIN old_audit AS o ON o.id = r.name
     WHERE o.steps <> '[]' OR o.turns_removed <> 0 OR o.rag_kept <> 0 OR o.rag_dropped <> 0
         OR COALESCE(o.chars_before, o.chars_after, o.messages_before, o.messages_after, o.compress_chars_before,
             o.compress_chars_after, o.first_edit_at, o.predicted_tokens_before, o.predicted_tokens_after,
             o.predicted_usd_without, o.predicted_usd_with, o.break_even_turns, o.tokens_saved, o.saved_usd) IS NOT NULL
     ORDER BY r.seq;
-INSERT INTO audit_plan SELECT r.seq, o.plan FROM old_audit_plan AS o JOIN audit_row AS r ON r.name = o.id ORDER BY r.seq;
+INSERT INTO audit_plan
+    SELECT r.seq, o.plan FROM audit_row AS r CROSS JOIN old_audit_plan AS o ON o.id = r.name ORDER BY r.seq;
 DROP TABLE old_audit_plan;
 DROP TABLE old_audit;

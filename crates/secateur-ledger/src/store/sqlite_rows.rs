@@ -442,7 +442,7 @@ mod tests {
             Err(LedgerError::Closed)
         });
         assert!(undone.is_err());
-        assert_eq!(write(store.as_mut(), &[one.clone()]), 1);
+        assert_eq!(write(store.as_mut(), std::slice::from_ref(&one)), 1);
         let found = listing::rows(store.as_mut(), &Filter::default(), None, 9).unwrap();
         assert_eq!(found, [one]);
     }

@@ -205,10 +205,10 @@ mod tests {
         cursor
             .object(|cursor, key| said.member(cursor, key.raw(cursor.body())))
             .ok()?;
-        Some(usage(said))
+        Some(usage(&said))
     }
 
-    fn usage(said: Said) -> Usage {
+    fn usage(said: &Said) -> Usage {
         Usage {
             input_tokens: said.input.or(said.plain_input),
             output_tokens: said.output,
@@ -224,7 +224,7 @@ mod tests {
             r#"{"prompt_tokens":9999999999999999999}"#,
         ];
         for json in plain {
-            let short = Said::read_flat(json.as_bytes()).map(usage);
+            let short = Said::read_flat(json.as_bytes()).as_ref().map(usage);
             assert_eq!(short, read_long(json), "{json}");
             assert!(short.is_some_and(|usage| !usage.is_empty()), "{json}");
         }
