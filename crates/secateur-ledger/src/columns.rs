@@ -1,5 +1,7 @@
 //! A row as the columns of table `audit`, and back. The three lists are in the same order.
 
+use std::borrow::Cow;
+
 use crate::error::LedgerError;
 use crate::row::{CompressRow, ReceiptRow, Row, StepRow, UsageRow};
 use crate::store::{Kind, Table, Value};
@@ -7,27 +9,6 @@ use crate::store::{Kind, Table, Value};
 pub(crate) const AUDIT: Table = Table {
     name: "audit",
     columns: COLUMNS,
-    of_its_kind: &[
-        "workload",
-        "key_name",
-        "provider",
-        "dialect",
-        "model",
-        "routed_to",
-        "stack",
-        "steps",
-        "failed_open",
-        "struck_stack",
-        "bypassed",
-        "held_out",
-        "upstream_status",
-        "status",
-        "is_stream",
-        "tokens_are_exact",
-        "price_date",
-        "ended",
-        "trouble",
-    ],
 };
 
 const COLUMNS: &[(&str, Kind)] = &[
@@ -91,7 +72,6 @@ pub(crate) const AUDIT_PLAN: Table = Table {
         ("at_ms", Kind::Int),
         ("plan", Kind::Bytes),
     ],
-    of_its_kind: &[],
 };
 
 pub(crate) const SAVINGS: Table = Table {
@@ -107,7 +87,6 @@ pub(crate) const SAVINGS: Table = Table {
         ("compress_chars_before", Kind::Int),
         ("compress_chars_after", Kind::Int),
     ],
-    of_its_kind: &[],
 };
 
 /// Whether the list filter for trouble finds it.
@@ -128,7 +107,7 @@ pub(crate) fn values(row: &Row) -> Vec<Value<'_>> {
         Value::text(row.model.as_deref().unwrap_or_default()),
         Value::maybe_text(row.routed_to.as_deref()),
         Value::text(&row.stack),
-        steps_value(&row.steps),
+        Value::Text(steps_json(&row.steps)),
         Value::maybe_text(row.failed_open.as_deref()),
         Value::text(&row.struck_stack),
         Value::Bool(row.bypassed),
@@ -173,11 +152,9 @@ pub(crate) fn values(row: &Row) -> Vec<Value<'_>> {
 }
 
 /// Most rows have none.
-fn steps_value(steps: &[StepRow]) -> Value<'_> {
-    match steps {
-        [] => Value::text("[]"),
-        steps => serde_json::to_string(steps).map_or(Value::text("[]"), Value::owned),
-    }
+pub(crate) fn steps_json(steps: &[StepRow]) -> Cow<'static, str> {
+    let json = (!steps.is_empty()).then(|| serde_json::to_string(steps).ok());
+    json.flatten().map_or(Cow::Borrowed("[]"), Cow::Owned)
 }
 
 pub(crate) fn savings_values(row: &Row) -> Vec<Value<'_>> {

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use crate::captured::expire;
 use crate::error::LedgerError;
 use crate::moment::DAY_MS;
+use crate::number::first_at;
 use crate::options::CaptureLimits;
 use crate::row::Millis;
-use crate::store::{Store, Value, in_transaction};
+use crate::store::{Database, Store, Value, in_transaction};
 
 /// Rows that go in one transaction.
 const AT_ONCE: i64 = 1_000;
@@ -25,17 +26,28 @@ pub(crate) fn forget(
     }
     let end = now.saturating_sub(i64::from(keep_days) * DAY_MS);
     let mut is_more = false;
-    for (table, key, time) in [
-        ("audit", "id", "at_ms"),
-        ("audit_plan", "id", "at_ms"),
-        ("optimize_savings", "request_id", "at_ms"),
-        ("score", "id", "at_ms"),
-    ] {
+    // In SQLite the time is in the rows' numbers.
+    let first_kept = first_at(end);
+    let tables: &[(&str, &str, &str, Millis)] = match store.database() {
+        Database::Postgres => &[
+            ("audit", "id", "at_ms", end),
+            ("audit_plan", "id", "at_ms", end),
+            ("optimize_savings", "request_id", "at_ms", end),
+            ("score", "id", "at_ms", end),
+        ],
+        Database::Sqlite => &[
+            ("audit_row", "seq", "seq", first_kept),
+            ("audit_change", "seq", "seq", first_kept),
+            ("audit_plan", "seq", "seq", first_kept),
+            ("score", "id", "at_ms", end),
+        ],
+    };
+    for (table, key, time, end) in tables {
         let sql = format!(
             "DELETE FROM {table} WHERE {key} IN \
              (SELECT {key} FROM {table} WHERE {time} < $1 ORDER BY {time} LIMIT $2)"
         );
-        let gone = store.execute(&sql, &[Value::Int(end), Value::Int(AT_ONCE)])?;
+        let gone = store.execute(&sql, &[Value::Int(*end), Value::Int(AT_ONCE)])?;
         is_more |= i64::try_from(gone).unwrap_or(0) >= AT_ONCE;
     }
     store.execute(

@@ -6,9 +6,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
 use crate::error::LedgerError;
-use crate::kinds::by_kind;
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
 use crate::row::Row;
@@ -54,17 +52,17 @@ fn write_all(
     records: &[Record],
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
-    let rows = by_kind(records.iter().filter_map(|record| match record {
-        Record::Row(row) => Some(&**row),
-        Record::Score(_) => None,
-    }));
-    let (mut rollup, mut new) = (Rollup::default(), 0);
-    for portion in rows.chunks(store.portion()) {
-        let written = write_rows(store, portion)?;
-        written.iter().for_each(|row| rollup.add(row));
-        new += written.len();
-        rest();
-    }
+    let mut rows: Vec<&Row> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Row(row) => Some(&**row),
+            Record::Score(_) => None,
+        })
+        .collect();
+    rows.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+    let rows = store.insert_rows(&rows, rest)?;
+    let mut rollup = Rollup::default();
+    rows.iter().for_each(|row| rollup.add(row));
     rollup.write(store)?;
     let scores: Vec<Vec<Value<'_>>> = records
         .iter()
@@ -74,37 +72,7 @@ fn write_all(
         })
         .collect();
     let new_scores = store.insert_new(&SCORE, &scores)?;
-    Ok(new + new_scores.iter().filter(|&&is_new| is_new).count())
-}
-
-/// Those that were not there before.
-fn write_rows<'r>(store: &mut dyn Store, rows: &[&'r Row]) -> Result<Vec<&'r Row>, LedgerError> {
-    let table: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
-    let is_new = store.insert_new(&AUDIT, &table)?;
-    let new: Vec<&Row> = rows
-        .iter()
-        .zip(&is_new)
-        .filter_map(|(row, &is_new)| is_new.then_some(*row))
-        .collect();
-    let plans: Vec<Vec<Value<'_>>> = new
-        .iter()
-        .filter_map(|row| {
-            let plan = pack(row.plan.as_deref()?);
-            Some(vec![
-                Value::text(&row.id),
-                Value::Int(row.at),
-                Value::Bytes(plan.into()),
-            ])
-        })
-        .collect();
-    store.insert_new(&AUDIT_PLAN, &plans)?;
-    let savings: Vec<Vec<Value<'_>>> = new
-        .iter()
-        .filter(|row| !row.stack.is_empty())
-        .map(|row| savings_values(row))
-        .collect();
-    store.insert_new(&SAVINGS, &savings)?;
-    Ok(new)
+    Ok(rows.len() + new_scores.iter().filter(|&&is_new| is_new).count())
 }
 
 /// Plans are JSON with the same words over and over: they shrink to a tenth.

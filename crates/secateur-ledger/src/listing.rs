@@ -2,14 +2,18 @@
 //!
 //! Rows are indexed by time, and by (workload, stack, model, time): a *series*. The daily sums know
 //! which series there are, so any mix of these three filters becomes one short index walk per series
-//! that fits, merged. No filter makes the database read more than a page from each.
+//! that fits, merged. No filter makes the database read more than a page from each. How rows lie in each of the
+//! databases is told in `lie.rs`.
+
+mod lie;
 
 use crate::columns::{AUDIT, row};
 use crate::error::LedgerError;
 use crate::moment::day_of;
 use crate::query::{After, Filter};
 use crate::row::Row;
-use crate::store::{Store, Value};
+use crate::store::{Database, Store, Value};
+use lie::{Lie, Place};
 
 /// Above this many fitting series the rows are so common that a walk in time finds them soon.
 const MAX_SERIES: usize = 200;
@@ -54,34 +58,38 @@ pub(crate) fn page(
     limit: u32,
 ) -> Result<Option<Sql>, LedgerError> {
     let limit = i64::from(limit.clamp(1, MAX_PAGE));
+    let lie = Lie::of(store.database());
+    let after = after.map(|after| lie.place(store, after)).transpose()?;
     let mut sql = Sql::default();
-    let keys = if filter.session.is_some() || !names_series(filter) {
-        keys(&mut sql, filter, after, limit, None)
+    let names_series = names_series(filter) || filter.only_trouble && lie.has_trouble_by_series;
+    let keys = if filter.session.is_some() || !names_series {
+        keys(&mut sql, &lie, filter, after.as_ref(), limit, None)
     } else {
-        let series = series(store, filter)?;
+        let series = series(store, &lie, filter)?;
         if series.is_empty() {
             return Ok(None);
         }
         if series.len() > MAX_SERIES {
-            keys(&mut sql, filter, after, limit, None)
+            keys(&mut sql, &lie, filter, after.as_ref(), limit, None)
         } else {
             let each: Vec<String> = series
                 .into_iter()
                 .map(|one| {
-                    format!(
-                        "SELECT * FROM ({}) AS one",
-                        keys(&mut sql, filter, after, limit, Some(one))
-                    )
+                    let keys = keys(&mut sql, &lie, filter, after.as_ref(), limit, Some(one));
+                    format!("SELECT * FROM ({keys}) AS one")
                 })
                 .collect();
             each.join(" UNION ALL ")
         }
     };
     let slot = sql.bind(Value::Int(limit));
+    let (key, last) = (lie.key, lie.last);
+    let newest_first = lie.newest_first("");
     sql.text = format!(
-        "SELECT {} FROM (SELECT at_ms, id FROM ({keys}) AS found ORDER BY at_ms DESC, id DESC LIMIT {slot}) AS page \
-         JOIN audit ON audit.id = page.id ORDER BY page.at_ms DESC, page.id DESC",
-        AUDIT.column_list("audit.")
+        "SELECT {} FROM (SELECT {key} FROM ({keys}) AS found ORDER BY {newest_first} LIMIT {slot}) AS page \
+         JOIN audit ON audit.{last} = page.{last} ORDER BY {}",
+        AUDIT.column_list("audit."),
+        lie.newest_first("page."),
     );
     Ok(Some(sql))
 }
@@ -93,10 +101,11 @@ fn names_series(filter: &Filter) -> bool {
         || filter.only_changed
 }
 
-type Series = [Value<'static>; 3];
+/// What the columns of [`Lie::series`] hold.
+type Series = Vec<Value<'static>>;
 
 /// Which series have rows that fit, as far as the daily sums tell.
-fn series(store: &mut dyn Store, filter: &Filter) -> Result<Vec<Series>, LedgerError> {
+fn series(store: &mut dyn Store, lie: &Lie, filter: &Filter) -> Result<Vec<Series>, LedgerError> {
     let mut sql = Sql::default();
     let mut terms = series_terms(&mut sql, filter);
     if let Some(since) = filter.since {
@@ -109,15 +118,13 @@ fn series(store: &mut dyn Store, filter: &Filter) -> Result<Vec<Series>, LedgerE
         terms.push("(errors > 0 OR failed_open > 0)".into());
     }
     let text = format!(
-        "SELECT DISTINCT workload, stack, model FROM daily{} ORDER BY 1, 2, 3 LIMIT {}",
+        "SELECT DISTINCT {} FROM {}{} LIMIT {}",
+        lie.series.join(", "),
+        lie.daily,
         all_of(&terms),
         MAX_SERIES + 1
     );
-    let found = store.query(&text, &sql.values)?;
-    Ok(found
-        .into_iter()
-        .filter_map(|row| row.try_into().ok())
-        .collect())
+    store.query(&text, &sql.values)
 }
 
 /// Terms on workload, stack and model, which `audit` and `daily` both have.
@@ -138,24 +145,6 @@ pub(crate) fn series_terms(sql: &mut Sql, filter: &Filter) -> Vec<String> {
     terms
 }
 
-/// Terms on what only single rows have.
-pub(crate) fn row_terms(sql: &mut Sql, filter: &Filter) -> Vec<String> {
-    let mut terms = Vec::new();
-    if let Some(session) = &filter.session {
-        terms.push(format!("session = {}", sql.bind(Value::owned(session))));
-    }
-    if filter.only_trouble {
-        terms.push("trouble".into());
-    }
-    if let Some(since) = filter.since {
-        terms.push(format!("at_ms >= {}", sql.bind(Value::Int(since))));
-    }
-    if let Some(until) = filter.until {
-        terms.push(format!("at_ms < {}", sql.bind(Value::Int(until))));
-    }
-    terms
-}
-
 pub(crate) fn all_of(terms: &[String]) -> String {
     if terms.is_empty() {
         String::new()
@@ -167,45 +156,62 @@ pub(crate) fn all_of(terms: &[String]) -> String {
 /// The newest keys that fit, of one series or of all rows.
 fn keys(
     sql: &mut Sql,
+    lie: &Lie,
     filter: &Filter,
-    after: Option<&After>,
+    after: Option<&Place>,
     limit: i64,
     of: Option<Series>,
 ) -> String {
     let mut terms = match of {
-        Some([workload, stack, model]) => vec![
-            format!("workload = {}", sql.bind(workload)),
-            format!("stack = {}", sql.bind(stack)),
-            format!("model = {}", sql.bind(model)),
-        ],
-        None => series_terms(sql, filter),
+        Some(series) => {
+            let named = lie.series.iter().zip(series);
+            named
+                .map(|(name, value)| format!("{name} = {}", sql.bind(value)))
+                .collect()
+        }
+        None => lie.terms_of_series(series_terms(sql, filter)),
     };
-    terms.extend(row_terms(sql, filter));
+    terms.extend(lie.terms_of_rows(sql, filter));
+    if filter.only_trouble {
+        terms.push(lie.is_trouble.into());
+    }
     if let Some(after) = after {
-        let (at, id) = (
-            sql.bind(Value::Int(after.at)),
-            sql.bind(Value::owned(&after.id)),
-        );
-        terms.push(format!("(at_ms, id) < ({at}, {id})"));
+        terms.push(after.term(sql));
     }
     let limit = sql.bind(Value::Int(limit));
     format!(
-        "SELECT at_ms, id FROM audit{} ORDER BY at_ms DESC, id DESC LIMIT {limit}",
-        all_of(&terms)
+        "SELECT {} FROM {}{} ORDER BY {} LIMIT {limit}",
+        lie.key,
+        lie.table,
+        all_of(&terms),
+        lie.newest_first("")
     )
 }
 
+/// Terms for the view of all rows, on what only single rows have.
+pub(crate) fn row_terms(sql: &mut Sql, database: Database, filter: &Filter) -> Vec<String> {
+    let lie = Lie::of(database);
+    let mut terms = lie.terms_of_rows(sql, filter);
+    if filter.only_trouble {
+        terms.push(lie.has_trouble.into());
+    }
+    terms
+}
+
 pub(crate) fn one(store: &mut dyn Store, id: &str) -> Result<Option<Row>, LedgerError> {
-    let sql = format!("SELECT {} FROM audit WHERE id = $1", AUDIT.column_list(""));
-    let Some(found) = store.query(&sql, &[Value::text(id)])?.into_iter().next() else {
+    let lie = Lie::of(store.database());
+    let Some(key) = lie.find(store, id)? else {
+        return Ok(None);
+    };
+    let (columns, last) = (AUDIT.column_list(""), lie.last);
+    let sql = format!("SELECT {columns} FROM audit WHERE {last} = $1");
+    let key = [key];
+    let Some(found) = store.query(&sql, &key)?.into_iter().next() else {
         return Ok(None);
     };
     let mut row = row(found)?;
-    let plan = store.query(
-        "SELECT plan FROM audit_plan WHERE id = $1",
-        &[Value::text(id)],
-    )?;
-    if let Some(plan) = plan.into_iter().flatten().next() {
+    let sql = format!("SELECT plan FROM audit_plan WHERE {last} = $1");
+    if let Some(plan) = store.query(&sql, &key)?.into_iter().flatten().next() {
         row.plan = Some(crate::ingest::unpack(&plan.into_bytes()?)?);
     }
     Ok(Some(row))

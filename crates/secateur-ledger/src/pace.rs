@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::queue::{BATCH_ROWS, Queue};
 
 /// Work between two breaks.
-const WORK: Duration = Duration::from_micros(200);
+const WORK: Duration = Duration::from_micros(100);
 /// One break.
 const BREAK: Duration = Duration::from_millis(1);
 /// After this long there are no more breaks.

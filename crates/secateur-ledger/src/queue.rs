@@ -93,17 +93,24 @@ impl State {
         !self.records.is_empty() && (self.records.len() >= BATCH_ROWS || self.taken < self.flush_to)
     }
 
-    pub(crate) fn take_batch(&mut self) -> Vec<Waiting> {
-        let mut batch = Vec::with_capacity(self.records.len().min(BATCH_ROWS));
-        let mut bytes = 0;
-        while batch.len() < BATCH_ROWS
-            && bytes < BATCH_BYTES
-            && let Some(record) = self.records.pop_front()
-        {
-            bytes += record.bytes;
-            batch.push(record);
-        }
-        self.bytes = self.bytes.saturating_sub(bytes);
+    /// What fits into one batch. All of it at once, if it does: whoever is interrupted here keeps requests waiting.
+    pub(crate) fn take_batch(&mut self) -> VecDeque<Waiting> {
+        let batch = if self.records.len() <= BATCH_ROWS && self.bytes <= BATCH_BYTES {
+            self.bytes = 0;
+            let room = VecDeque::with_capacity(self.records.len());
+            std::mem::replace(&mut self.records, room)
+        } else {
+            let mut bytes = 0;
+            let fits = |waiting: &&Waiting| {
+                let is_room = bytes < BATCH_BYTES;
+                bytes += if is_room { waiting.bytes } else { 0 };
+                is_room
+            };
+            let rows = self.records.iter().take(BATCH_ROWS);
+            let rows = rows.take_while(fits).count();
+            self.bytes = self.bytes.saturating_sub(bytes);
+            self.records.drain(..rows).collect()
+        };
         self.taken += batch.len() as u64;
         batch
     }

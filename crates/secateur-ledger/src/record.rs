@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::Score;
 use crate::late_plan::LatePlan;
+use crate::number::LAST_TIME;
 use crate::row::Row;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
@@ -70,6 +71,7 @@ impl Record {
 }
 
 fn fit_row(row: &mut Row) {
+    row.at = row.at.clamp(0, LAST_TIME);
     for text in [
         &mut row.id,
         &mut row.workload,
@@ -126,13 +128,25 @@ fn fit_option(text: &mut Option<String>, max_bytes: usize) {
 }
 
 fn fit_text(text: &mut String, max_bytes: usize) {
-    if text.contains('\0') {
+    if has_nul(text.as_bytes()) {
         *text = text.replace('\0', "\u{fffd}");
     }
     if text.len() > max_bytes {
         let end = text.floor_char_boundary(max_bytes);
         text.truncate(end);
     }
+}
+
+/// Eight bytes at a time: most texts are shorter than what it takes to start a search.
+fn has_nul(text: &[u8]) -> bool {
+    const LOWEST: u64 = 0x0101_0101_0101_0101;
+    const HIGHEST: u64 = LOWEST << 7;
+    let (words, rest) = text.as_chunks();
+    let nul = |found: u64, word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        found | word.wrapping_sub(LOWEST) & !word & HIGHEST
+    };
+    words.iter().fold(0, nul) != 0 || rest.contains(&0)
 }
 
 #[cfg(test)]
@@ -167,5 +181,19 @@ mod tests {
         assert_eq!(row.model.as_deref(), Some("a\u{fffd}b"));
         assert_eq!(row.id.len(), MAX_NAME_BYTES);
         assert_eq!(row.receipt.saved_usd, None);
+    }
+
+    #[test]
+    fn a_nul_is_found_wherever_it_is() {
+        for length in 0..40 {
+            let mut text: Vec<u8> = [0x80, 0x01, 0xff, b'a'].repeat(10);
+            text.truncate(length);
+            assert!(!has_nul(&text), "{text:?}");
+            for at in 0..length {
+                let before = std::mem::take(&mut text[at]);
+                assert!(has_nul(&text), "{text:?}");
+                text[at] = before;
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Sums that are kept up to date with the rows, in the same transaction: per day, workload, stack and
 //! model, and per session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
@@ -176,11 +176,12 @@ struct SessionSum {
     input_usd: f64,
 }
 
-/// What a batch adds. Ordered maps: replicas lock the rows of `daily` in the same order and cannot
-/// wait for each other in a circle.
+/// What a batch adds.
 #[derive(Debug, Default)]
 pub(crate) struct Rollup<'r> {
-    days: BTreeMap<DayKey<'r>, Totals>,
+    days: Vec<(DayKey<'r>, Totals)>,
+    /// Where in `days` a key is.
+    places: HashMap<DayKey<'r>, usize>,
     sessions: BTreeMap<SessionKey<'r>, SessionSum>,
 }
 
@@ -189,7 +190,7 @@ impl<'r> Rollup<'r> {
         let model = row.model.as_deref().unwrap_or_default();
         let day = row.at.div_euclid(DAY_MS);
         let key = (day, row.workload.as_str(), row.stack.as_str(), model);
-        add_row(self.days.entry(key).or_default(), row);
+        add_row(self.day(key), row);
         if let (Some(session), Some(usd)) = (&row.session, row.receipt.actual_input_usd) {
             let key = (row.workload.as_str(), session.as_str(), row.held_out);
             let sum = self.sessions.entry(key).or_insert(SessionSum {
@@ -203,7 +204,22 @@ impl<'r> Rollup<'r> {
         }
     }
 
-    pub(crate) fn write(self, store: &mut dyn Store) -> Result<(), LedgerError> {
+    /// The sums under a key. Most rows have that of the first.
+    fn day(&mut self, key: DayKey<'r>) -> &mut Totals {
+        let place = match self.days.first() {
+            Some((first, _)) if *first == key => 0,
+            _ => *self.places.entry(key).or_insert(self.days.len()),
+        };
+        if place == self.days.len() {
+            self.days.push((key, Totals::default()));
+        }
+        &mut self.days[place].1
+    }
+
+    /// In the order of keys: replicas lock the rows of `daily` in the same order and cannot wait for each other in a
+    /// circle.
+    pub(crate) fn write(mut self, store: &mut dyn Store) -> Result<(), LedgerError> {
+        self.days.sort_by_key(|(key, _)| *key);
         let names: Vec<&str> = SUMS.iter().map(|&(name, ..)| name).collect();
         let slots: Vec<String> = (1..=names.len() + 4).map(|at| format!("${at}")).collect();
         let additions: Vec<String> = names

@@ -18,7 +18,6 @@ pub(crate) const SCORE: Table = Table {
         ("scorer", Kind::Text),
         ("score", Kind::Real),
     ],
-    of_its_kind: &[],
 };
 
 pub(crate) fn values(score: &Score) -> Vec<Value<'_>> {

@@ -120,7 +120,7 @@ fn from_rows(
 ) -> Result<(), LedgerError> {
     let mut sql = Sql::default();
     let mut terms = series_terms(&mut sql, filter);
-    terms.extend(row_terms(&mut sql, filter));
+    terms.extend(row_terms(&mut sql, store.database(), filter));
     let sums: Vec<String> = SUMS
         .iter()
         .map(|&(_, is_real, of_row)| sum(of_row, is_real))

@@ -4,6 +4,7 @@
 //! A batch that the database does not take within half a second is spooled as well: should the process
 //! die now, it is there. If the database took it after all, the replay finds its rows and adds nothing.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -182,7 +183,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
 }
 
 /// Without the lock: requests push meanwhile.
-fn write_out(queue: &Queue, batch: Vec<Waiting>) -> Vec<Record> {
+fn write_out(queue: &Queue, batch: VecDeque<Waiting>) -> Vec<Record> {
     let pace = Pace::new(queue);
     let whole = |waiting: Waiting| {
         if waiting.takes_long() {
@@ -402,6 +403,7 @@ fn replay_segment(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::Row;
     use crate::spool::MAX_SPOOL_BYTES;
     use crate::store::{Database, Table, Value};
 
@@ -439,8 +441,12 @@ mod tests {
         ) -> Result<Vec<bool>, LedgerError> {
             Ok(vec![true; rows.len()])
         }
-        fn portion(&self) -> usize {
-            usize::MAX
+        fn insert_rows<'r>(
+            &mut self,
+            rows: &[&'r Row],
+            _: &dyn Fn(),
+        ) -> Result<Vec<&'r Row>, LedgerError> {
+            Ok(rows.to_vec())
         }
     }
 

@@ -30,6 +30,7 @@ use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
 use crate::identity::{request_id, trace_of};
 use crate::pages::Pages;
+use crate::patience::Patience;
 use crate::pipeline::Engine;
 use crate::request_body::Guarded;
 use crate::response_body::ClientBody;
@@ -64,8 +65,9 @@ pub(crate) struct Shared {
 pub(crate) fn handle(
     shared: Arc<Shared>,
     request: Request<Incoming>,
+    patience: Patience,
 ) -> impl Future<Output = Response<ClientBody>> + Send {
-    let arrived = arrive(&shared, request);
+    let arrived = arrive(&shared, request, patience);
     async move {
         match arrived {
             Ok((arrival, body)) => forward(&shared, arrival, body).await,
@@ -77,6 +79,7 @@ pub(crate) fn handle(
 fn arrive(
     shared: &Shared,
     request: Request<Incoming>,
+    patience: Patience,
 ) -> Result<(Box<Arrival>, Incoming), Box<Response<ClientBody>>> {
     let started = Instant::now();
     let config = shared.config.load_full();
@@ -132,6 +135,7 @@ fn arrive(
         head,
         exchange,
         started,
+        patience,
     };
     Ok((Box::new(arrival), body))
 }

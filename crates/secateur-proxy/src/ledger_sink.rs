@@ -37,7 +37,7 @@ fn row(event: &AuditEvent) -> Row {
     Row {
         id: event.id.clone(),
         at: millis(event.at),
-        workload: event.workload.to_string(),
+        workload: (*event.workload).to_owned(),
         key: event.key.as_deref().map(str::to_owned),
         session: event.session.clone(),
         provider: event.provider.name().to_owned(),

@@ -25,6 +25,7 @@ mod ledger_sink;
 mod mechanic;
 mod own_endpoint;
 mod pages;
+mod patience;
 mod pipeline;
 mod recall;
 pub mod reconcile;

@@ -81,7 +81,8 @@ fn split_workload(path: &str) -> (Option<&str>, &str) {
 }
 
 fn dialect_of(path: &str) -> Option<DialectId> {
-    let last = path.rsplit('/').next().unwrap_or(path);
+    let slash = memchr::memrchr(b'/', path.as_bytes());
+    let last = slash.map_or(path, |slash| &path[slash + 1..]);
     match last {
         "completions" if path.ends_with("/chat/completions") => Some(DialectId::OpenaiChat),
         "responses" => Some(DialectId::OpenaiResponses),

@@ -27,6 +27,7 @@ use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
 use crate::handle::{Shared, handle, own_path};
 use crate::pages::Pages;
+use crate::patience::Patience;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::recall::{claims as claims_recall, respond as respond_to_recall};
 use crate::response_body::ClientBody;
@@ -287,13 +288,15 @@ fn serve_connection(
     tokio::spawn(async move {
         let _slot = slot;
         let open = OpenConnection::new(Arc::clone(&shared));
+        let patience = Patience::default();
+        let timer = patience.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            respond(Arc::clone(&shared), peer, request)
+            respond(Arc::clone(&shared), peer, request, patience.clone())
         });
         let mut server = auto::Builder::new(TokioExecutor::new());
         server
             .http1()
-            .timer(TokioTimer::new())
+            .timer(timer)
             .header_read_timeout(head_timeout)
             .max_buf_size(256 << 10)
             .auto_date_header(false);
@@ -332,7 +335,12 @@ impl Drop for OpenConnection {
 /// would make room for the largest of its kinds.
 type Reply = Pin<Box<dyn Future<Output = Result<Response<ClientBody>, Infallible>> + Send>>;
 
-fn respond(shared: Arc<Shared>, peer: Option<SocketAddr>, mut request: Request<Incoming>) -> Reply {
+fn respond(
+    shared: Arc<Shared>,
+    peer: Option<SocketAddr>,
+    mut request: Request<Incoming>,
+    patience: Patience,
+) -> Reply {
     if let Some(response) = own_path(&shared, &request) {
         return Box::pin(ready(Ok(response)));
     }
@@ -354,6 +362,6 @@ fn respond(shared: Arc<Shared>, peer: Option<SocketAddr>, mut request: Request<I
     if claims_recall(&request) {
         return Box::pin(async move { Ok(respond_to_recall(&shared, request).await) });
     }
-    let handled = handle(shared, request);
+    let handled = handle(shared, request, patience);
     Box::pin(async move { Ok(handled.await) })
 }

@@ -149,6 +149,23 @@ pub(crate) async fn closed(shot: &Shot, connections: usize, length: Duration) ->
     gather(lanes, length).await
 }
 
+/// A number of requests, over connections that each have their share; how many failed.
+pub(crate) async fn all(shot: &Shot, connections: usize, requests: usize) -> usize {
+    let mut lanes = JoinSet::new();
+    let client = client();
+    for _ in 0..connections {
+        let (client, shot) = (client.clone(), shot.clone());
+        lanes.spawn(async move {
+            let mut failed = 0;
+            for _ in 0..requests / connections {
+                failed += usize::from(fire(&client, &shot).await.is_err());
+            }
+            failed
+        });
+    }
+    lanes.join_all().await.into_iter().sum()
+}
+
 /// Requests at a fixed rate over a fixed number of connections, which take turns.
 ///
 /// A request that could not start when it was due, because the one before it on its connection was not done,

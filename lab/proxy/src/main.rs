@@ -5,10 +5,13 @@
 //! Every server is a process of its own and ends with the run; everything runs on loopback in one
 //! run, so the ratios count and the figures do not.
 //!
+//! `lab/proxy/count` counts the instructions of a request instead, which a busy machine does not change.
+//!
 //! `--quick` takes short looks, `--write` keeps the page as `RESULTS.md`, `--no-peers` leaves the
 //! other gateways out, `--seconds` and `--connections` change the load.
 
 mod bodies;
+mod count;
 mod goals;
 mod load;
 mod machine;
@@ -65,6 +68,8 @@ fn main() -> Outcome<()> {
         Some("serve-passthrough") => {
             runtime.block_on(passthrough::serve(&args.next().unwrap_or_default()))
         }
+        Some("fire") => runtime.block_on(count::fire(args)),
+        Some("pace") => runtime.block_on(count::pace(args)),
         first => {
             let options = options(first.map(str::to_owned).into_iter().chain(args))?;
             runtime.block_on(report::run(&options))

@@ -13,7 +13,7 @@ use crate::secateur::{self, Keeps};
 use crate::table::Table;
 use crate::{Options, Outcome, machine};
 
-const PATH: &str = "/v1/chat/completions";
+pub(crate) const PATH: &str = "/v1/chat/completions";
 const BODIES: [(usize, bool); 6] = [
     (1_000, false),
     (100_000, false),
@@ -156,7 +156,7 @@ async fn measure(options: &Options, lanes: &[Lane]) -> Results {
         progress(&format!("{}: half load", label(body)));
         let compared: Vec<&Lane> = lanes
             .iter()
-            .filter(|lane| ["hyper", "secateur", "nginx"].contains(&lane.name.as_str()))
+            .filter(|lane| ["hyper", "secateur", BARE, "nginx"].contains(&lane.name.as_str()))
             .collect();
         let mut parts: Vec<Vec<Measured>> = compared.iter().map(|_| Vec::new()).collect();
         for _ in 0..PACED_PARTS {
@@ -280,7 +280,8 @@ fn page(
 fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
     out.push_str(
         "\n## At half of the highest load\n\nHalf of what Secateur or hyper can do, whichever is less. A request that had to wait for the one before \
-         it counts from the moment at which it was due; in brackets what is added to hyper's own.\n\n",
+         it counts from the moment at which it was due; in brackets what is added to hyper's own: by the bare proxy, and by \
+         the proxy with its ledger.\n\n",
     );
     let mut table = Table::new(&["body", "server", "req/s", "p50 ms", "p99 ms", "failed"]);
     for ((body, rows), rate) in BODIES.into_iter().zip(&results.paced).zip(&results.rates) {

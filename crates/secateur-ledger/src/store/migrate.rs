@@ -14,6 +14,10 @@ const STEPS: &[(&str, &str)] = &[
         include_str!("../../migrations/sqlite/0002_sessions_and_trouble.sql"),
         include_str!("../../migrations/postgres/0002_sessions_and_trouble.sql"),
     ),
+    (
+        include_str!("../../migrations/sqlite/0003_small_rows.sql"),
+        include_str!("../../migrations/postgres/0003_small_rows.sql"),
+    ),
 ];
 
 /// The schema that this program writes.

@@ -4,10 +4,12 @@
 //! `sqlite.rs` and `postgres.rs`: types, bulk insertion, and which errors pass by themselves.
 
 mod address;
-mod bulk;
+mod common;
 mod migrate;
 mod postgres;
+mod several;
 mod sqlite;
+mod sqlite_rows;
 mod tls;
 mod value;
 
@@ -16,6 +18,7 @@ pub(crate) use migrate::{check_version, migrate};
 pub(crate) use value::{Kind, Table, Value};
 
 use crate::error::LedgerError;
+use crate::row::Row;
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +43,19 @@ pub(crate) trait Store: Send {
     fn begin(&mut self) -> Result<(), LedgerError>;
     fn commit(&mut self) -> Result<(), LedgerError>;
     fn rollback(&mut self);
-    /// Inserts the rows whose first column is not in the table yet; tells for each whether it was new.
-    /// The rows should be in groups of one kind, each in the order of time and key.
+    /// Inserts the values whose first column is not in the table yet; tells for each whether it was new.
     fn insert_new(
         &mut self,
         table: &Table,
         rows: &[Vec<Value<'_>>],
     ) -> Result<Vec<bool>, LedgerError>;
-    /// How many rows are best inserted at a time.
-    fn portion(&self) -> usize;
+    /// Inserts the audit's rows that are not there yet, with their plans and savings, and gives them back. They
+    /// must be in the order of time and id. `rest` is called between portions.
+    fn insert_rows<'r>(
+        &mut self,
+        rows: &[&'r Row],
+        rest: &dyn Fn(),
+    ) -> Result<Vec<&'r Row>, LedgerError>;
 }
 
 /// Runs `work` in one transaction: all of it happens, or nothing.

@@ -13,7 +13,10 @@ use postgres::{Client, Config, NoTls, Statement};
 use super::tls::Tls;
 use super::value::{Kind, Table, Value};
 use super::{Database, Store};
+use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
 use crate::error::LedgerError;
+use crate::ingest::pack;
+use crate::row::Row;
 
 /// Statements that are kept prepared on one connection.
 const MAX_PREPARED: usize = 64;
@@ -255,8 +258,39 @@ impl Store for Postgres {
             .collect())
     }
 
-    /// Each portion is a conversation with the server.
-    fn portion(&self) -> usize {
-        usize::MAX
+    /// All in one portion: each is a conversation with the server.
+    fn insert_rows<'r>(
+        &mut self,
+        rows: &[&'r Row],
+        rest: &dyn Fn(),
+    ) -> Result<Vec<&'r Row>, LedgerError> {
+        let table: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
+        let is_new = self.insert_new(&AUDIT, &table)?;
+        let new: Vec<&Row> = rows
+            .iter()
+            .zip(&is_new)
+            .filter_map(|(row, &is_new)| is_new.then_some(*row))
+            .collect();
+        let plans: Vec<Vec<Value<'_>>> = new
+            .iter()
+            .filter_map(|row| {
+                let plan = pack(row.plan.as_deref()?);
+                rest();
+                Some(vec![
+                    Value::text(&row.id),
+                    Value::Int(row.at),
+                    Value::Bytes(plan.into()),
+                ])
+            })
+            .collect();
+        self.insert_new(&AUDIT_PLAN, &plans)?;
+        let savings: Vec<Vec<Value<'_>>> = new
+            .iter()
+            .filter(|row| !row.stack.is_empty())
+            .map(|row| savings_values(row))
+            .collect();
+        self.insert_new(&SAVINGS, &savings)?;
+        rest();
+        Ok(new)
     }
 }

@@ -1,21 +1,21 @@
 //! SQLite in a file, for one machine. Write-ahead log, every commit synced: a committed batch survives
 //! kill -9 and a power cut. Readers never wait for the writer.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
-use super::bulk::{AT_ONCE, Inserts};
+use super::sqlite_rows::Rows;
 use super::value::{Table, Value};
 use super::{Database, Store};
 use crate::error::LedgerError;
+use crate::row::Row;
 
 pub(crate) struct Sqlite {
     connection: Connection,
-    inserts: HashMap<&'static str, Inserts>,
+    rows: Rows,
 }
 
 impl Sqlite {
@@ -42,8 +42,9 @@ impl Sqlite {
                 connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
             }
             connection.pragma_update(None, "temp_store", "MEMORY")?;
-            // Negative: in KiB.
-            connection.pragma_update(None, "cache_size", -64 * 1024)?;
+            // Negative: in KiB. Who writes comes back to few pages, and each that is new takes memory first.
+            let cache_kib = if read_only { 64 * 1024 } else { 16 * 1024 };
+            connection.pragma_update(None, "cache_size", -cache_kib)?;
             connection.set_prepared_statement_cache_capacity(64);
             // A file that is not a database shows it at the first read.
             connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))
@@ -51,7 +52,7 @@ impl Sqlite {
         set_up().map_err(|error: rusqlite::Error| unusable(error.to_string()))?;
         Ok(Self {
             connection,
-            inserts: HashMap::new(),
+            rows: Rows::new(),
         })
     }
 }
@@ -84,7 +85,7 @@ fn value(from: ValueRef<'_>) -> Value<'static> {
     clippy::needless_pass_by_value,
     reason = "the shape that map_err wants"
 )]
-fn explain(error: rusqlite::Error) -> LedgerError {
+pub(super) fn explain(error: rusqlite::Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => {
             LedgerError::BadValue(error.to_string())
@@ -161,6 +162,7 @@ impl Store for Sqlite {
     fn rollback(&mut self) {
         // After some errors SQLite has rolled back by itself; then there is nothing to do.
         let _ = self.connection.execute_batch("ROLLBACK");
+        self.rows.forget();
     }
 
     fn insert_new(
@@ -168,14 +170,21 @@ impl Store for Sqlite {
         table: &Table,
         rows: &[Vec<Value<'_>>],
     ) -> Result<Vec<bool>, LedgerError> {
-        let inserts = self
-            .inserts
-            .entry(table.name)
-            .or_insert_with(|| Inserts::of(table));
-        inserts.run(&self.connection, rows).map_err(explain)
+        let slots = vec!["?"; table.columns.len()].join(", ");
+        let sql = format!(
+            "INSERT INTO {} ({}) VALUES ({slots}) ON CONFLICT DO NOTHING",
+            table.name,
+            table.column_list("")
+        );
+        let insert = |row: &Vec<Value<'_>>| Ok(self.execute(&sql, row)? == 1);
+        rows.iter().map(insert).collect()
     }
 
-    fn portion(&self) -> usize {
-        AT_ONCE * 4
+    fn insert_rows<'r>(
+        &mut self,
+        rows: &[&'r Row],
+        rest: &dyn Fn(),
+    ) -> Result<Vec<&'r Row>, LedgerError> {
+        self.rows.insert(&self.connection, rows, rest)
     }
 }

@@ -9,8 +9,6 @@ use crate::error::LedgerError;
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) columns: &'static [(&'static str, Kind)],
-    /// Columns that say of what kind a row is: many rows in a row have the same in all of them.
-    pub(crate) of_its_kind: &'static [&'static str],
 }
 
 impl Table {

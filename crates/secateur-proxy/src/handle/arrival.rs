@@ -9,6 +9,7 @@ use http::request::Parts;
 use crate::access::Grant;
 use crate::config::{Config, Workload};
 use crate::exchange::Exchange;
+use crate::patience::Patience;
 use crate::route::{Route, WORKLOAD_HEADER};
 
 /// A request with everything that is known of it before its body is looked at.
@@ -20,6 +21,8 @@ pub(super) struct Arrival {
     pub(super) head: Parts,
     pub(super) exchange: Exchange,
     pub(super) started: Instant,
+    /// The connection's timer.
+    pub(super) patience: Patience,
 }
 
 /// The key's workload, else the path's, else the header's, else the default.

@@ -138,11 +138,11 @@ pub(super) fn send<'a>(
 ) -> impl Future<Output = Result<Response<Incoming>, Refusal>> + Send + use<'a> {
     let sent = Instant::now();
     let within = arrival.config.timeouts.response_head;
-    let answered = tokio::time::timeout(within, shared.client.send(request));
+    let answered = arrival.patience.within(within, shared.client.send(request));
     async move {
         let response = match answered.await {
-            Err(_) => return Err(Refusal::UpstreamTimeout),
-            Ok(Err(error)) => {
+            None => return Err(Refusal::UpstreamTimeout),
+            Some(Err(error)) => {
                 let of_body = arrival
                     .exchange
                     .streamed
@@ -154,7 +154,7 @@ pub(super) fn send<'a>(
                     None => Refusal::UpstreamBroke,
                 });
             }
-            Ok(Ok(response)) => response,
+            Some(Ok(response)) => response,
         };
         let event = arrival.exchange.event();
         event.upstream_head = Some(sent.elapsed());

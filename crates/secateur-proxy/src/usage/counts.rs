@@ -88,12 +88,45 @@ const MAX_DEPTH: usize = 32;
 impl Said {
     /// `None` if it is no object, or no JSON.
     fn read(json: &[u8]) -> Option<Self> {
+        if let Some(said) = Self::read_flat(json) {
+            return Some(said);
+        }
         let mut said = Self::default();
         let mut cursor = Cursor::over(std::str::from_utf8(json).ok()?, MAX_DEPTH);
         cursor
             .object(|cursor, key| said.member(cursor, key.raw(cursor.body())))
             .ok()?;
         Some(said)
+    }
+
+    /// The short way through an object of plain counts, as small responses have it. `None`: it is not that plain.
+    fn read_flat(json: &[u8]) -> Option<Self> {
+        let mut said = Self::default();
+        let mut rest = json.strip_prefix(b"{")?;
+        loop {
+            rest = after_spaces(rest).strip_prefix(b"\"")?;
+            let end = rest.iter().position(|&byte| byte == b'"')?;
+            let (key, value) = rest.split_at(end);
+            let value = after_spaces(value.get(1..)?).strip_prefix(b":")?;
+            let value = after_spaces(value);
+            let digits = value
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            let (count, behind) = value.split_at(digits);
+            // A number with a leading zero is no JSON, and one of twenty digits may be too large.
+            if matches!(count, [] | [b'0', _, ..]) || count.len() > 19 {
+                return None;
+            }
+            let add = |sum: u64, digit: &u8| sum * 10 + u64::from(digit - b'0');
+            said.note(key, count.iter().fold(0, add));
+            rest = after_spaces(behind);
+            match rest.split_first()? {
+                (b',', more) => rest = more,
+                (b'}', more) => return after_spaces(more).is_empty().then_some(said),
+                _ => return None,
+            }
+        }
     }
 
     fn member(&mut self, cursor: &mut Cursor<'_>, key: &str) -> Result<(), JsonError> {
@@ -108,29 +141,33 @@ impl Said {
             cursor.object(|cursor, key| self.detail(cursor, key.raw(cursor.body())))?;
             return Ok(());
         }
-        let Some(count) = count(cursor)? else {
-            return Ok(());
-        };
+        if let Some(count) = count(cursor)? {
+            self.note(key.as_bytes(), count);
+        }
+        Ok(())
+    }
+
+    /// Takes over a count that stands directly in the object.
+    fn note(&mut self, key: &[u8], count: u64) {
         let slot = match key {
             // OpenAI chat; Gemini.
-            "prompt_tokens" | "promptTokenCount" => &mut self.input,
+            b"prompt_tokens" | b"promptTokenCount" => &mut self.input,
             // OpenAI chat; OpenAI Responses and Anthropic.
-            "completion_tokens" | "output_tokens" => &mut self.output,
+            b"completion_tokens" | b"output_tokens" => &mut self.output,
             // Gemini; DeepSeek, on top of the chat fields.
-            "cachedContentTokenCount" | "prompt_cache_hit_tokens" => &mut self.cache_read,
-            "candidatesTokenCount" => &mut self.candidates,
-            "thoughtsTokenCount" => {
+            b"cachedContentTokenCount" | b"prompt_cache_hit_tokens" => &mut self.cache_read,
+            b"candidatesTokenCount" => &mut self.candidates,
+            b"thoughtsTokenCount" => {
                 self.reasoning = Some(count);
                 &mut self.thoughts
             }
             // OpenAI Responses and Anthropic.
-            "input_tokens" => &mut self.plain_input,
-            "cache_read_input_tokens" => &mut self.read_apart,
-            "cache_creation_input_tokens" => &mut self.written_apart,
-            _ => return Ok(()),
+            b"input_tokens" => &mut self.plain_input,
+            b"cache_read_input_tokens" => &mut self.read_apart,
+            b"cache_creation_input_tokens" => &mut self.written_apart,
+            _ => return,
         };
         *slot = Some(count);
-        Ok(())
     }
 
     fn detail(&mut self, cursor: &mut Cursor<'_>, key: &str) -> Result<(), JsonError> {
@@ -146,7 +183,69 @@ impl Said {
     }
 }
 
+fn after_spaces(text: &[u8]) -> &[u8] {
+    let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    text.get(text.iter().take_while(is_space).count()..)
+        .unwrap_or_default()
+}
+
 /// The next value, if it is a count.
 fn count(cursor: &mut Cursor<'_>) -> Result<Option<u64>, JsonError> {
     Ok(cursor.skip()?.of(cursor.body()).parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the long way through says.
+    fn read_long(json: &str) -> Option<Usage> {
+        let mut said = Said::default();
+        let mut cursor = Cursor::over(json, MAX_DEPTH);
+        cursor
+            .object(|cursor, key| said.member(cursor, key.raw(cursor.body())))
+            .ok()?;
+        Some(usage(&said))
+    }
+
+    fn usage(said: &Said) -> Usage {
+        Usage {
+            input_tokens: said.input.or(said.plain_input),
+            output_tokens: said.output,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn the_short_way_says_what_the_long_way_says_or_nothing() {
+        let plain = [
+            r#"{"prompt_tokens":100,"completion_tokens":180,"total_tokens":280}"#,
+            "{ \"input_tokens\" : 7 ,\n\t\"output_tokens\": 0 }",
+            r#"{"prompt_tokens":9999999999999999999}"#,
+        ];
+        for json in plain {
+            let short = Said::read_flat(json.as_bytes()).as_ref().map(usage);
+            assert_eq!(short, read_long(json), "{json}");
+            assert!(short.is_some_and(|usage| !usage.is_empty()), "{json}");
+        }
+        let others = [
+            "",
+            "{}",
+            "[1]",
+            r#"{"prompt_tokens":01}"#,
+            r#"{"prompt_tokens":1.5}"#,
+            r#"{"prompt_tokens":-1}"#,
+            r#"{"prompt_tokens":1e3}"#,
+            r#"{"prompt_tokens":null}"#,
+            r#"{"prompt_tokens":1,}"#,
+            r#"{"prompt_tokens":1} x"#,
+            r#"{"prompt_tokens" 1}"#,
+            r#"{"prompt_tokens":1"#,
+            r#"{"prompt_tokens":100,"details":{"cached_tokens":3}}"#,
+            r#"{"prompt_tokens":99999999999999999999}"#,
+        ];
+        for json in others {
+            assert!(Said::read_flat(json.as_bytes()).is_none(), "{json}");
+        }
+    }
 }

@@ -24,6 +24,23 @@ enum Layout {
     Events,
 }
 
+impl Layout {
+    fn of(content_type: &str) -> Option<Self> {
+        const KINDS: [(&str, Layout); 2] = [
+            ("application/json", Layout::Json),
+            ("text/event-stream", Layout::Events),
+        ];
+        let is = |kind: &str| {
+            KINDS
+                .iter()
+                .find(|(name, _)| kind.eq_ignore_ascii_case(name))
+        };
+        // Most say nothing else.
+        let found = is(content_type).or_else(|| is(content_type.split(';').next()?.trim()));
+        found.map(|(_, layout)| *layout)
+    }
+}
+
 /// Reads usage from a response.
 pub(crate) struct UsageReader {
     decoder: SideDecoder<Reading>,
@@ -33,14 +50,7 @@ pub(crate) struct UsageReader {
 impl UsageReader {
     /// `None` where the response is of a kind that says nothing, or cannot be read.
     pub(crate) fn new(content_type: Option<&str>, encoding: Encoding) -> Option<Self> {
-        let kind = content_type?.split(';').next()?.trim();
-        let layout = if kind.eq_ignore_ascii_case("text/event-stream") {
-            Layout::Events
-        } else if kind.eq_ignore_ascii_case("application/json") {
-            Layout::Json
-        } else {
-            return None;
-        };
+        let layout = Layout::of(content_type?)?;
         let decoder = SideDecoder::new(encoding, Reading::new(layout))?;
         Some(Self {
             decoder,

@@ -109,7 +109,23 @@ impl Sieve {
                 State::Between => {
                     let was_keeping = self.keeping.is_some();
                     match byte {
-                        b'"' => self.start_string(),
+                        b'"' => {
+                            let is_key = self.expects_key;
+                            self.start_string();
+                            if !was_keeping && self.keeping.is_some() {
+                                kept_from = at;
+                            }
+                            // Most strings are whole and plain, and over at once.
+                            let text = &bytes[at + 1..];
+                            if let Some(end) = string_end(text).filter(|&end| text[end] == b'"') {
+                                at += 1 + end;
+                                if is_key {
+                                    self.end_key(&text[..end]);
+                                } else {
+                                    self.end_text(&bytes[kept_from..=at], found);
+                                }
+                            }
+                        }
                         b'{' | b'[' => self.open(byte == b'{'),
                         b'}' | b']' => self.close(&bytes[kept_from..=at], found),
                         b',' => {

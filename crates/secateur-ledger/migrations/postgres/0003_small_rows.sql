@@ -1,0 +1,1 @@
+-- Nothing: what changed is how SQLite keeps its rows.

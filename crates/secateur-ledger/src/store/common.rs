@@ -1,0 +1,157 @@
+//! What many rows have in common, which SQLite keeps once: the series (workload, stack, model) and the kind.
+
+use std::collections::HashMap;
+
+use rusqlite::types::Value as Any;
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+
+use crate::row::Row;
+
+/// Most that is remembered of what the tables hold.
+const MAX_KNOWN: usize = 4_096;
+/// Rows before this one that are looked at for the same.
+const MAX_RECENT: usize = 8;
+
+/// The numbers of what a row has in common with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Common {
+    pub(super) series: i64,
+    pub(super) kind: i64,
+}
+
+/// A batch's rows with their numbers, the last one found first.
+pub(super) type Recent<'r> = Vec<(&'r Row, Common)>;
+
+const SERIES: [&str; 3] = ["workload", "stack", "model"];
+const KIND: [&str; 14] = [
+    "key_name",
+    "provider",
+    "dialect",
+    "status",
+    "routed_to",
+    "failed_open",
+    "struck_stack",
+    "bypassed",
+    "held_out",
+    "upstream_status",
+    "is_stream",
+    "tokens_are_exact",
+    "price_date",
+    "ended",
+];
+
+/// Cheap comparisons that tell most rows apart come first.
+fn is_alike(one: &Row, other: &Row) -> bool {
+    one.status == other.status
+        && one.upstream_status == other.upstream_status
+        && one.is_stream == other.is_stream
+        && one.held_out == other.held_out
+        && one.bypassed == other.bypassed
+        && one.receipt.tokens_are_exact == other.receipt.tokens_are_exact
+        && one.workload == other.workload
+        && one.model == other.model
+        && one.stack == other.stack
+        && one.provider == other.provider
+        && one.dialect == other.dialect
+        && one.key == other.key
+        && one.ended == other.ended
+        && one.routed_to == other.routed_to
+        && one.failed_open == other.failed_open
+        && one.struck_stack == other.struck_stack
+        && one.receipt.price_date == other.receipt.price_date
+}
+
+fn series(row: &Row) -> [Any; 3] {
+    [
+        row.workload.clone().into(),
+        row.stack.clone().into(),
+        row.model.clone().unwrap_or_default().into(),
+    ]
+}
+
+fn kind(row: &Row) -> [Any; 14] {
+    [
+        row.key.clone().into(),
+        row.provider.clone().into(),
+        row.dialect.clone().into(),
+        i64::from(row.status).into(),
+        row.routed_to.clone().into(),
+        row.failed_open.clone().into(),
+        row.struck_stack.clone().into(),
+        row.bypassed.into(),
+        row.held_out.into(),
+        row.upstream_status.map(i64::from).into(),
+        row.is_stream.into(),
+        row.receipt.tokens_are_exact.into(),
+        row.receipt.price_date.clone().into(),
+        row.ended.clone().into(),
+    ]
+}
+
+/// What the tables are known to hold. To be made anew after a rollback: what was added then is gone.
+#[derive(Debug, Default)]
+pub(super) struct Commons {
+    known: HashMap<String, i64>,
+}
+
+impl Commons {
+    /// Finds the numbers of a row, and adds what is new. In a transaction that writes: nobody else adds the same.
+    pub(super) fn of<'r>(
+        &mut self,
+        connection: &Connection,
+        row: &'r Row,
+        recent: &mut Recent<'r>,
+    ) -> rusqlite::Result<Common> {
+        let found = recent.iter().position(|(known, _)| is_alike(known, row));
+        if let Some((at, &(_, common))) = found.and_then(|at| Some((at, recent.get(at)?))) {
+            recent.swap(0, at);
+            return Ok(common);
+        }
+        let common = Common {
+            series: self.number(connection, "series", &SERIES, &series(row))?,
+            kind: self.number(connection, "kind", &KIND, &kind(row))?,
+        };
+        recent.truncate(MAX_RECENT - 1);
+        recent.insert(0, (row, common));
+        Ok(common)
+    }
+
+    fn number(
+        &mut self,
+        connection: &Connection,
+        what: &str,
+        columns: &[&str],
+        values: &[Any],
+    ) -> rusqlite::Result<i64> {
+        let name = format!("{what} {values:?}");
+        if let Some(&number) = self.known.get(&name) {
+            return Ok(number);
+        }
+        let terms: Vec<String> = columns.iter().map(|name| format!("{name} IS ?")).collect();
+        let find = format!(
+            "SELECT {what} FROM audit_{what} WHERE {}",
+            terms.join(" AND ")
+        );
+        let found = connection
+            .prepare_cached(&find)?
+            .query_row(params_from_iter(values), |row| row.get(0))
+            .optional()?;
+        let number = match found {
+            Some(number) => number,
+            None => {
+                let add = format!(
+                    "INSERT INTO audit_{what} ({}) VALUES ({})",
+                    columns.join(", "),
+                    vec!["?"; columns.len()].join(", ")
+                );
+                let mut add = connection.prepare_cached(&add)?;
+                add.insert(params_from_iter(values))?
+            }
+        };
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(name, number);
+        Ok(number)
+    }
+}

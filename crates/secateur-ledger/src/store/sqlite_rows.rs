@@ -1,0 +1,449 @@
+//! Rows of the audit into SQLite, each once.
+//!
+//! A row gets its number when it comes in: its time, and the next turn of that millisecond. A millisecond after all
+//! that are there has no rows yet, so most rows are new without a look at the table. Those of an earlier one, late or
+//! replayed, are compared with its rows.
+
+use std::collections::HashSet;
+
+use rusqlite::Connection;
+
+use super::common::{Common, Commons, Recent};
+use super::several::{Places, Several};
+use super::sqlite::explain;
+use crate::columns::{is_trouble, steps_json};
+use crate::error::LedgerError;
+use crate::ingest::pack;
+use crate::number::{LAST_TURN, first_at, fresh};
+use crate::row::Row;
+
+const ROW: &[&str] = &[
+    "seq",
+    "series",
+    "kind",
+    "bytes_before",
+    "bytes_after",
+    "response_bytes",
+    "added_us",
+    "upstream_head_us",
+    "total_us",
+    "input_tokens",
+    "output_tokens",
+    "actual_usd",
+    "actual_input_usd",
+    "fresh",
+    "name",
+    "trouble",
+    "session",
+    "cache_read_tokens",
+    "cache_write_tokens",
+];
+
+const CHANGE: &[&str] = &[
+    "seq",
+    "steps",
+    "chars_before",
+    "chars_after",
+    "messages_before",
+    "messages_after",
+    "turns_removed",
+    "rag_kept",
+    "rag_dropped",
+    "compress_chars_before",
+    "compress_chars_after",
+    "first_edit_at",
+    "predicted_tokens_before",
+    "predicted_tokens_after",
+    "predicted_usd_without",
+    "predicted_usd_with",
+    "break_even_turns",
+    "tokens_saved",
+    "saved_usd",
+];
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Rows {
+    row: Several,
+    change: Several,
+    plan: Several,
+    commons: Commons,
+}
+
+/// A new row with its place.
+struct Placed<'r> {
+    seq: i64,
+    /// Whether SQLite gives this number by itself, being the one after the last: it need not look for the place then.
+    follows: bool,
+    fresh: Option<i64>,
+    common: Common,
+    row: &'r Row,
+}
+
+impl Rows {
+    pub(super) fn new() -> Self {
+        Self {
+            row: Several::new("audit_row", ROW),
+            change: Several::new("audit_change", CHANGE),
+            plan: Several::new("audit_plan", &["seq", "plan"]),
+            commons: Commons::default(),
+        }
+    }
+
+    /// Nothing of the last transaction happened.
+    pub(super) fn forget(&mut self) {
+        self.commons = Commons::default();
+    }
+
+    /// Inserts the rows that are not there yet, and gives them back. They must be in the order of time and id.
+    pub(super) fn insert<'r>(
+        &mut self,
+        connection: &Connection,
+        rows: &[&'r Row],
+        rest: &dyn Fn(),
+    ) -> Result<Vec<&'r Row>, LedgerError> {
+        let placed = self.place(connection, rows)?;
+        self.row
+            .insert(connection, &placed, bind_row, rest)
+            .map_err(explain)?;
+        // In a transaction nobody else adds rows, so this cannot be otherwise.
+        if let Some(last) = placed.last()
+            && connection.last_insert_rowid() != last.seq
+        {
+            return Err(LedgerError::Refused("rows got other numbers".into()));
+        }
+        let insert = || {
+            let changed: Vec<&Placed<'_>> = placed
+                .iter()
+                .filter(|placed| has_change(placed.row))
+                .collect();
+            let bind = |places: &mut Places<'_>, placed: &&Placed<'_>| bind_change(places, placed);
+            self.change.insert(connection, &changed, bind, rest)?;
+            let plans: Vec<(i64, Vec<u8>)> = placed
+                .iter()
+                .filter_map(|placed| {
+                    let plan = pack(placed.row.plan.as_deref()?);
+                    rest();
+                    Some((placed.seq, plan))
+                })
+                .collect();
+            let bind = |places: &mut Places<'_>, (seq, plan): &(i64, Vec<u8>)| {
+                places.put(Some(seq))?;
+                places.put(Some(plan))
+            };
+            self.plan.insert(connection, &plans, bind, rest)
+        };
+        insert().map_err(explain)?;
+        Ok(placed.iter().map(|placed| placed.row).collect())
+    }
+
+    /// The new rows with their places.
+    fn place<'r>(
+        &mut self,
+        connection: &Connection,
+        rows: &[&'r Row],
+    ) -> Result<Vec<Placed<'r>>, LedgerError> {
+        let newest: i64 = connection
+            .prepare_cached("SELECT COALESCE(MAX(seq), -1) FROM audit_row")
+            .and_then(|mut newest| newest.query_row([], |row| row.get(0)))
+            .map_err(explain)?;
+        let mut placed: Vec<Placed<'r>> = Vec::with_capacity(rows.len());
+        let (mut names, mut recent) = (HashSet::new(), Recent::new());
+        for of_one_time in rows.chunk_by(|one, other| one.at == other.at) {
+            let Some(at) = of_one_time.first().map(|row| row.at) else {
+                continue;
+            };
+            let mut moment = match first_at(at) {
+                first if first > newest => Moment::new(first),
+                first => Moment::read(connection, first).map_err(explain)?,
+            };
+            for &row in of_one_time {
+                let fresh = fresh(&row.id, at);
+                let is_new = match fresh {
+                    Some(fresh) => moment.is_new(fresh, &row.id),
+                    None => {
+                        names.insert(row.id.as_str())
+                            && !has_name(connection, &row.id).map_err(explain)?
+                    }
+                };
+                if is_new {
+                    let seq = moment.take_turn()?;
+                    let before = placed.last().map(|placed| placed.seq);
+                    placed.push(Placed {
+                        seq,
+                        follows: before.is_some_and(|before| before > newest && before + 1 == seq),
+                        fresh,
+                        common: self
+                            .commons
+                            .of(connection, row, &mut recent)
+                            .map_err(explain)?,
+                        row,
+                    });
+                }
+            }
+        }
+        Ok(placed)
+    }
+}
+
+fn has_name(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM audit_row WHERE name = ?")?
+        .exists([id])
+}
+
+/// One millisecond.
+struct Moment {
+    first: i64,
+    next: i64,
+    /// The ids that the table has, in either form.
+    fresh: HashSet<i64>,
+    names: HashSet<String>,
+    last: Option<i64>,
+}
+
+impl Moment {
+    /// One without rows.
+    fn new(first: i64) -> Self {
+        Self {
+            first,
+            next: first,
+            fresh: HashSet::new(),
+            names: HashSet::new(),
+            last: None,
+        }
+    }
+
+    fn read(connection: &Connection, first: i64) -> rusqlite::Result<Self> {
+        let mut moment = Self::new(first);
+        let mut find = connection.prepare_cached(
+            "SELECT seq, fresh, name FROM audit_row WHERE seq BETWEEN ? AND ? ORDER BY seq",
+        )?;
+        let mut rows = find.query([first, first.saturating_add(LAST_TURN)])?;
+        while let Some(row) = rows.next()? {
+            moment.next = row.get::<_, i64>(0)?.saturating_add(1);
+            moment.fresh.extend(row.get::<_, Option<i64>>(1)?);
+            moment.names.extend(row.get::<_, Option<String>>(2)?);
+        }
+        Ok(moment)
+    }
+
+    /// Whether an id is asked about for the first time. The same ones come one after the other.
+    fn is_new(&mut self, fresh: i64, id: &str) -> bool {
+        let is_new = self.last.replace(fresh) != Some(fresh);
+        is_new && !self.fresh.contains(&fresh) && !self.names.contains(id)
+    }
+
+    fn take_turn(&mut self) -> Result<i64, LedgerError> {
+        let seq = self.next;
+        if seq > self.first.saturating_add(LAST_TURN) {
+            return Err(LedgerError::BadValue("too many rows of one time".into()));
+        }
+        self.next = seq.saturating_add(1);
+        Ok(seq)
+    }
+}
+
+fn bind_row(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
+    let row = placed.row;
+    let bytes_after = Some(row.bytes_after).filter(|&bytes| bytes != row.bytes_before);
+    places.put(Some(placed.seq).filter(|_| !placed.follows))?;
+    places.put(Some(placed.common.series))?;
+    places.put(Some(placed.common.kind))?;
+    places.count(Some(row.bytes_before))?;
+    places.count(bytes_after)?;
+    places.count(Some(row.response_bytes))?;
+    places.count(Some(row.added_us))?;
+    places.count(row.upstream_head_us)?;
+    places.count(Some(row.total_us))?;
+    places.count(row.usage.input)?;
+    places.count(row.usage.output)?;
+    places.put(row.receipt.actual_usd)?;
+    places.put(row.receipt.actual_input_usd)?;
+    places.put(placed.fresh)?;
+    places.put(Some(row.id.as_str()).filter(|_| placed.fresh.is_none()))?;
+    places.put(is_trouble(row).then_some(1_i64))?;
+    places.put(row.session.as_deref())?;
+    places.count(row.usage.cache_read)?;
+    places.count(row.usage.cache_write)
+}
+
+/// Whether a mechanic looked at it: else there is nothing to say.
+fn has_change(row: &Row) -> bool {
+    let receipt = &row.receipt;
+    !row.steps.is_empty()
+        || row.turns_removed + row.rag_kept + row.rag_dropped > 0
+        || row.compress.is_some()
+        || [
+            row.chars_before,
+            row.chars_after,
+            row.messages_before,
+            row.messages_after,
+            row.first_edit_at,
+            receipt.predicted_tokens_before,
+            receipt.predicted_tokens_after,
+        ]
+        .iter()
+        .any(Option::is_some)
+        || receipt.tokens_saved.is_some()
+        || [
+            receipt.predicted_usd_without,
+            receipt.predicted_usd_with,
+            receipt.break_even_turns,
+            receipt.saved_usd,
+        ]
+        .iter()
+        .any(Option::is_some)
+}
+
+fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
+    let (row, receipt) = (placed.row, &placed.row.receipt);
+    places.put(Some(placed.seq))?;
+    places.put(Some(steps_json(&row.steps)))?;
+    places.count(row.chars_before)?;
+    places.count(row.chars_after)?;
+    places.count(row.messages_before)?;
+    places.count(row.messages_after)?;
+    places.count(Some(row.turns_removed))?;
+    places.count(Some(row.rag_kept))?;
+    places.count(Some(row.rag_dropped))?;
+    places.count(row.compress.map(|compress| compress.chars_before))?;
+    places.count(row.compress.map(|compress| compress.chars_after))?;
+    places.count(row.first_edit_at)?;
+    places.count(receipt.predicted_tokens_before)?;
+    places.count(receipt.predicted_tokens_after)?;
+    places.put(receipt.predicted_usd_without)?;
+    places.put(receipt.predicted_usd_with)?;
+    places.put(receipt.break_even_turns)?;
+    places.put(receipt.tokens_saved)?;
+    places.put(receipt.saved_usd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{After, Filter};
+    use crate::store::{Address, Store, in_transaction, migrate};
+    use crate::{ingest, listing, record::Record};
+
+    const AT: i64 = 1_794_787_200_000;
+
+    fn row(at: i64, number: u64) -> Row {
+        Row {
+            id: format!("{at:011x}{number:016x}"),
+            at,
+            model: Some(format!("m{}", number % 3)),
+            status: 200,
+            steps: Vec::new(),
+            chars_before: number.is_multiple_of(4).then_some(number % 1_000),
+            ..Row::default()
+        }
+    }
+
+    fn open(folder: &tempfile::TempDir) -> Box<dyn Store> {
+        let url = format!("sqlite:{}", folder.path().join("rows.db").display());
+        let mut store = Address::parse(&url).unwrap().connect(false).unwrap();
+        migrate(store.as_mut()).unwrap();
+        store
+    }
+
+    /// How many were new.
+    fn write(store: &mut dyn Store, rows: &[Row]) -> usize {
+        let records: Vec<Record> = rows
+            .iter()
+            .map(|row| Record::Row(Box::new(row.clone())))
+            .collect();
+        ingest::write(store, &records, &|| ()).unwrap().new
+    }
+
+    #[test]
+    fn rows_come_once_and_in_order_however_late_and_often_they_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(&folder);
+        // Several to a millisecond, in an order of their own within it.
+        let all: Vec<Row> = (0..500)
+            .map(|number| {
+                row(
+                    AT + number / 7,
+                    (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                )
+            })
+            .collect();
+        let (late, first): (Vec<Row>, Vec<Row>) =
+            all.iter().cloned().partition(|row| row.at % 5 == 0);
+        assert_eq!(write(store.as_mut(), &first), first.len());
+        assert_eq!(write(store.as_mut(), &first), 0);
+        let (half, rest) = late.split_at(late.len() / 2);
+        assert_eq!(write(store.as_mut(), half), half.len());
+        // Some are there, some are new, some come twice in one batch.
+        let again: Vec<Row> = all.iter().chain(rest).cloned().collect();
+        assert_eq!(write(store.as_mut(), &again), rest.len());
+        let mut found: Vec<Row> = Vec::new();
+        loop {
+            let after = found.last().map(|last| After {
+                at: last.at,
+                id: last.id.clone(),
+            });
+            let page =
+                listing::rows(store.as_mut(), &Filter::default(), after.as_ref(), 64).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            found.extend(page);
+        }
+        assert!(found.is_sorted_by(|one, next| one.at >= next.at));
+        let by_id = |rows: &[Row]| {
+            let mut rows = rows.to_vec();
+            rows.sort_by(|one, other| one.id.cmp(&other.id));
+            rows
+        };
+        assert_eq!(by_id(&found), by_id(&all));
+        for row in &all {
+            assert_eq!(
+                listing::one(store.as_mut(), &row.id).unwrap().as_ref(),
+                Some(row)
+            );
+        }
+        assert_eq!(
+            listing::one(store.as_mut(), &row(AT, 1).id.replace('0', "f")).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn an_id_that_tells_another_time_or_none_is_still_one_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(&folder);
+        let mut strange = row(AT, 5);
+        strange.at += 1;
+        let named = Row {
+            id: "posted".into(),
+            ..row(AT, 0)
+        };
+        let moved = Row {
+            at: AT + 9,
+            ..named.clone()
+        };
+        let rows = [strange.clone(), named.clone(), moved.clone()];
+        assert_eq!(write(store.as_mut(), &rows), 2);
+        assert_eq!(write(store.as_mut(), &rows), 0);
+        for row in [strange, named] {
+            assert_eq!(listing::one(store.as_mut(), &row.id).unwrap(), Some(row));
+        }
+    }
+
+    #[test]
+    fn what_a_rollback_took_back_is_added_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(&folder);
+        let one = row(AT, 1);
+        let undone: Result<(), LedgerError> = in_transaction(store.as_mut(), |store| {
+            store.insert_rows(&[&one], &|| ())?;
+            Err(LedgerError::Closed)
+        });
+        assert!(undone.is_err());
+        assert_eq!(write(store.as_mut(), std::slice::from_ref(&one)), 1);
+        let found = listing::rows(store.as_mut(), &Filter::default(), None, 9).unwrap();
+        assert_eq!(found, [one]);
+    }
+}
