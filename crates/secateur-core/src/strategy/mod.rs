@@ -10,7 +10,6 @@ mod context_size;
 mod digest;
 mod failed_inputs;
 mod head_and_tail;
-mod line_space;
 mod long_arrivals;
 mod long_messages;
 mod loose_whitespace;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::line_key::LineKey;
+use crate::line_marks::LineKey;
 use crate::view::PartId;
 
 /// A run of lines found earlier.

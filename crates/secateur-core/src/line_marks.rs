@@ -1,0 +1,260 @@
+//! What the strategies that work on arrival ask of a line, found in one look at it: the number that it came with,
+//! and a hash of its content.
+//!
+//! A line is looked at as JSON spells it. What is told is the same however its literal spells it.
+
+use crate::arrival::Spelling;
+use crate::hash::LineHasher;
+use crate::line_space::{leading_digits, leading_spaces, trim_end, trim_start};
+
+/// The marks of lines, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct LineMarks {
+    pub(crate) keys: Vec<LineKey>,
+    pub(crate) numbers: Vec<Number>,
+    /// Scratch: a line as JSON spells it.
+    spelled: Vec<u8>,
+}
+
+impl LineMarks {
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.numbers.clear();
+    }
+
+    /// Puts the marks of these lines, which have no newlines, in the place of the present ones.
+    pub(crate) fn look<'t>(
+        &mut self,
+        lines: impl ExactSizeIterator<Item = &'t [u8]>,
+        spelling: Spelling,
+    ) {
+        self.clear();
+        self.keys.reserve(lines.len());
+        self.numbers.reserve(lines.len());
+        let hasher = LineHasher::of_process();
+        for line in lines {
+            let line = match spelling {
+                Spelling::Json => line,
+                Spelling::Text => spell(line, &mut self.spelled),
+            };
+            let (key, number) = mark(line, hasher);
+            self.keys.push(key);
+            self.numbers.push(number);
+        }
+    }
+}
+
+/// A line of text as JSON spells it, but for other control characters than tabs: no literal that is looked at as it
+/// stands has them.
+fn spell<'s>(line: &'s [u8], spelled: &'s mut Vec<u8>) -> &'s [u8] {
+    if memchr::memchr3(b'"', b'\\', b'\t', line).is_none() {
+        return line;
+    }
+    spelled.clear();
+    for &byte in line {
+        match byte {
+            b'"' | b'\\' => spelled.extend([b'\\', byte]),
+            b'\t' => spelled.extend(b"\\t"),
+            _ => spelled.push(byte),
+        }
+    }
+    spelled
+}
+
+/// A line's content, without its number and trailing white space, as a hash. The
+/// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineKey(u64);
+
+const SHORTEST_ANCHOR: usize = 8;
+
+impl LineKey {
+    /// A line that is not there any more. Like no other line.
+    pub(crate) const GONE: Self = Self(0);
+
+    /// The key of a line of text. `spelled` is memory to be used again.
+    pub(crate) fn of_text(line: &[u8], spelled: &mut Vec<u8>) -> Self {
+        mark(spell(line, spelled), LineHasher::of_process()).0
+    }
+
+    #[inline]
+    pub(crate) fn is_anchor(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// A part of the key that tells most lines apart.
+    #[inline]
+    pub(crate) fn mark(self) -> u8 {
+        self.0.to_le_bytes()[1]
+    }
+
+    /// A part of the key that tells lines of one slot apart.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    pub(crate) fn tag(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// A number below 2 to the power of `bits`, which is at most 32.
+    #[inline]
+    pub(crate) fn slot(self, bits: u32) -> usize {
+        (self.0 >> 32) as usize & ((1 << bits) - 1)
+    }
+}
+
+/// The number of a line in a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub(crate) value: u32,
+    /// Where it starts and ends in the line. Only spaces stand before it.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) behind: Behind,
+}
+
+/// What stands behind the number of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// The line has no number.
+    NoNumber,
+    /// A tab, as in `cat -n`.
+    Tab,
+    /// An arrow.
+    Arrow,
+    /// An arrow that the line can do without: it would look neither numbered nor like a note.
+    LooseArrow,
+}
+
+impl Number {
+    const NONE: Self = Self {
+        value: 0,
+        start: 0,
+        end: 0,
+        behind: Behind::NoNumber,
+    };
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.behind != Behind::NoNumber
+    }
+}
+
+pub(crate) const ARROW: &[u8] = "→".as_bytes();
+
+/// Looks at a line as JSON spells it.
+#[inline(always)]
+fn mark(line: &[u8], hasher: &LineHasher) -> (LineKey, Number) {
+    let start = leading_spaces(line);
+    let mut number = Number::NONE;
+    let (mut code, mut spaces) = (line, start);
+    if let Some(b'0'..=b'9' | 0xe2) = line.get(start) {
+        let behind;
+        (number, behind) = leading_number(line, start);
+        if behind > 0 {
+            code = &line[behind..];
+            spaces = leading_spaces(code);
+        }
+    }
+    let content = trim_end(code, Spelling::Json);
+    let inside = content.get(spaces..).unwrap_or_default();
+    let (is_anchor, is_loose) = match inside.first() {
+        // No text is shorter than half of how it is spelled.
+        Some(b'!'..=b'/' | b':'..=b'Z' | b']'..=b'~') if inside.len() >= 2 * SHORTEST_ANCHOR => {
+            (true, true)
+        }
+        _ => says_something(inside),
+    };
+    if number.behind == Behind::Arrow && is_loose {
+        number.behind = Behind::LooseArrow;
+    }
+    // The second lowest bit keeps it apart from a line that is gone.
+    let key = hasher.hash(content) & !1 | 2 | u64::from(is_anchor);
+    (LineKey(key), number)
+}
+
+/// The number of a listing or of a search hit at a place of a line, and where the line goes on behind it; 0 if there
+/// is none. Search hits are not numbered lines.
+#[inline(always)]
+fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
+    let (digits, value) = leading_digits(&line[start..]);
+    let end = start + digits;
+    let (behind, length) = match line[end..] {
+        [0xe2, 0x86, 0x92, ..] => (Behind::Arrow, ARROW.len()),
+        [b'\\', b't', ..] if digits > 0 => (Behind::Tab, 2),
+        [b':' | b'-', ..] if digits > 0 => return (Number::NONE, end + 1),
+        _ => return (Number::NONE, 0),
+    };
+    let number = value.map_or(Number::NONE, |value| Number {
+        value,
+        start: u32::try_from(start).unwrap_or(u32::MAX),
+        end: u32::try_from(end).unwrap_or(u32::MAX),
+        behind,
+    });
+    (number, end + length)
+}
+
+/// Whether a line's content, from its first other byte than a space on, is long enough for an anchor, and whether it
+/// would look neither numbered nor like a note.
+#[inline(never)]
+fn says_something(content: &[u8]) -> (bool, bool) {
+    let content = trim_start(content, Spelling::Json);
+    let is_long = content.len() >= 2 * SHORTEST_ANCHOR || text_len(content) >= SHORTEST_ANCHOR;
+    let looks_otherwise =
+        matches!(content.first(), Some(b'0'..=b'9' | b'[')) || content.starts_with(ARROW);
+    (is_long, !looks_otherwise)
+}
+
+/// Bytes of a text that JSON spells so.
+fn text_len(spelled: &[u8]) -> usize {
+    let (mut at, mut length) = (0, 0);
+    while let Some(&byte) = spelled.get(at) {
+        at += 1 + usize::from(byte == b'\\');
+        length += 1;
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key_of(line: &str) -> LineKey {
+        LineKey::of_text(line.as_bytes(), &mut Vec::new())
+    }
+
+    #[test]
+    fn numbers_and_trailing_space_do_not_count_and_indentation_does() {
+        let key = key_of("    let a = b;");
+        for same in [
+            "  12→    let a = b;  ",
+            "12\t    let a = b;",
+            "7:    let a = b;\r",
+            "9-    let a = b;",
+        ] {
+            assert_eq!(key_of(same), key, "{same}");
+        }
+        for other in ["  let a = b;", "    let a = c;", "x7:    let a = b;"] {
+            assert_ne!(key_of(other), key, "{other}");
+        }
+    }
+
+    #[test]
+    fn only_lines_that_say_something_are_anchors() {
+        assert!(key_of("   return 1").is_anchor());
+        assert!(!key_of("        }").is_anchor());
+        assert!(!key_of("\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}}").is_anchor());
+        assert_ne!(key_of(""), LineKey::GONE);
+    }
+
+    #[test]
+    fn lines_that_differ_in_one_byte_have_different_keys() {
+        for length in 1..70 {
+            let line = "x".repeat(length);
+            for at in 0..length {
+                let mut other = line.clone();
+                other.replace_range(at..=at, "y");
+                assert_ne!(key_of(&line), key_of(&other), "{length} {at}");
+            }
+            assert_ne!(key_of(&line), key_of(&"x".repeat(length + 1)));
+        }
+    }
+}
