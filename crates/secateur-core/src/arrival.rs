@@ -339,8 +339,13 @@ impl<'t> ArrivalText<'t> {
     #[must_use]
     #[inline]
     pub fn size(&self, line: &Line) -> usize {
-        let newline = self.kept(line).len() - self.kept_inside(line).len();
-        line.keep().len() + usize::from(newline == 0)
+        let kept = line.keep().len();
+        let has_newline = match self.spelling {
+            Spelling::Text => self.kept(line).ends_with(b"\n"),
+            // All but the last have one, unless nothing is kept.
+            Spelling::Json => kept > 0 && (self.ends_a_line || line.place().end < self.bytes.len()),
+        };
+        kept + usize::from(!has_newline)
     }
 
     /// What each line, as it is kept, is recognised by.
@@ -361,8 +366,31 @@ impl<'t> ArrivalText<'t> {
 
     fn look(&mut self) {
         let mut marks = std::mem::take(&mut self.marks);
-        let lines = self.lines.iter().map(|line| self.kept_inside(line));
-        marks.look(lines, self.spelling);
+        let bytes = self.bytes;
+        match self.spelling {
+            Spelling::Text => {
+                let lines = self.lines.iter().map(|line| self.kept_inside(line));
+                marks.look(lines, self.spelling);
+            }
+            Spelling::Json => {
+                // Only the last line may have no newline.
+                let rest = if self.ends_a_line {
+                    usize::MAX
+                } else {
+                    bytes.len()
+                };
+                let inside = |line: &Line| {
+                    let Range { start, end } = line.place();
+                    let end = if end == rest {
+                        end
+                    } else {
+                        end.wrapping_sub(2)
+                    };
+                    bytes.get(start..end).unwrap_or_default()
+                };
+                marks.look(self.lines.iter().map(inside), self.spelling);
+            }
+        }
         self.marks = marks;
     }
 

@@ -52,10 +52,13 @@ impl LineHasher {
                 let length = bytes.len();
                 let second = block(bytes, (length - 16).min(16));
                 let third = block(bytes, length.saturating_sub(32));
-                self.pair(first, 0)
-                    ^ self.pair(second, 2)
-                    ^ self.pair(third, 4)
-                    ^ self.pair(last, 6)
+                let [one, two, three, four] = [first, second, third, last].map(words);
+                let seeds = &self.seeds;
+                // Each in its own way: alike, the compiler gathered them in vectors and took them out again.
+                mix(one.0 ^ seeds[0], one.1.wrapping_add(seeds[1]))
+                    ^ mix(two.0.wrapping_add(seeds[2]), two.1 ^ seeds[3])
+                    ^ mix(seeds[4].wrapping_sub(three.0), three.1 ^ seeds[5])
+                    ^ mix(four.0 ^ seeds[6], seeds[7].wrapping_sub(four.1))
             }
             (Some(_), Some(_)) => self.long(bytes),
             _ => self.short(bytes),
@@ -93,15 +96,16 @@ impl LineHasher {
     /// Of 16 bytes. Each place has seeds of its own.
     #[inline(always)]
     fn pair(&self, block: &[u8; 16], seed: usize) -> u64 {
-        let ([low, high], _) = block.as_chunks::<8>() else {
-            return 0;
-        };
-        // Another sum than the first: two of one kind were put into a vector, and taken out again.
-        mix(
-            u64::from_le_bytes(*low) ^ self.seeds[seed],
-            u64::from_le_bytes(*high).wrapping_add(self.seeds[seed + 1]),
-        )
+        let (low, high) = words(block);
+        mix(low ^ self.seeds[seed], high ^ self.seeds[seed + 1])
     }
+}
+
+/// The two words of a block.
+#[inline(always)]
+fn words(block: &[u8; 16]) -> (u64, u64) {
+    let (words, _) = block.as_chunks::<8>();
+    (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]))
 }
 
 /// The block at a place where there is one.

@@ -29,17 +29,21 @@ impl LineMarks {
         spelling: Spelling,
     ) {
         self.clear();
-        self.keys.reserve(lines.len());
-        self.numbers.reserve(lines.len());
+        self.keys.resize(lines.len(), LineKey::GONE);
+        self.numbers.resize(lines.len(), Number::NONE);
         let hasher = LineHasher::of_process();
-        for line in lines {
-            let line = match spelling {
-                Spelling::Json => line,
-                Spelling::Text => spell(line, &mut self.spelled),
-            };
-            let (key, number) = mark(line, hasher);
-            self.keys.push(key);
-            self.numbers.push(number);
+        let places = self.keys.iter_mut().zip(&mut self.numbers);
+        match spelling {
+            Spelling::Json => {
+                for ((key, number), line) in places.zip(lines) {
+                    (*key, *number) = mark(line, hasher);
+                }
+            }
+            Spelling::Text => {
+                for ((key, number), line) in places.zip(lines) {
+                    (*key, *number) = mark(spell(line, &mut self.spelled), hasher);
+                }
+            }
         }
     }
 }
@@ -106,9 +110,9 @@ impl LineKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) value: u32,
-    /// Where it starts and ends in the line. Only spaces stand before it.
-    pub(crate) start: u32,
-    pub(crate) end: u32,
+    /// How many spaces stand before it.
+    pub(crate) spaces: u32,
+    pub(crate) digits: u8,
     pub(crate) behind: Behind,
 }
 
@@ -128,14 +132,44 @@ pub(crate) enum Behind {
 impl Number {
     const NONE: Self = Self {
         value: 0,
-        start: 0,
-        end: 0,
+        spaces: 0,
+        digits: 0,
         behind: Behind::NoNumber,
     };
 
     pub(crate) fn is_there(&self) -> bool {
         self.behind != Behind::NoNumber
     }
+}
+
+/// What a byte may be where it stands: the first one of a number or an arrow; the first one of content, no white space
+/// and nothing that looks like a number or a note; the last one of white space.
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'0'..=b'9' => NUMBER,
+            b't' => WORD | TRIMMED,
+            b'[' | b'\\' => 0,
+            b'!'..=b'~' => WORD,
+            b'\t'..=b'\r' | b' ' => TRIMMED,
+            0xe2 => NUMBER | TRIMMED,
+            0x80.. => TRIMMED,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+const NUMBER: u8 = 1;
+const WORD: u8 = 2;
+const TRIMMED: u8 = 4;
+
+#[inline(always)]
+fn class(byte: Option<&u8>) -> u8 {
+    byte.map_or(0, |&byte| CLASSES[usize::from(byte)])
 }
 
 pub(crate) const ARROW: &[u8] = "→".as_bytes();
@@ -146,7 +180,7 @@ fn mark(line: &[u8], hasher: &LineHasher) -> (LineKey, Number) {
     let start = leading_spaces(line);
     let mut number = Number::NONE;
     let (mut code, mut spaces) = (line, start);
-    if let Some(b'0'..=b'9' | 0xe2) = line.get(start) {
+    if class(line.get(start)) & NUMBER != 0 {
         let behind;
         (number, behind) = leading_number(line, start);
         if behind > 0 {
@@ -154,14 +188,20 @@ fn mark(line: &[u8], hasher: &LineHasher) -> (LineKey, Number) {
             spaces = leading_spaces(code);
         }
     }
-    let content = trim_end(code, Spelling::Json);
-    let inside = content.get(spaces..).unwrap_or_default();
-    let (is_anchor, is_loose) = match inside.first() {
-        // No text is shorter than half of how it is spelled.
-        Some(b'!'..=b'/' | b':'..=b'Z' | b']'..=b'~') if inside.len() >= 2 * SHORTEST_ANCHOR => {
-            (true, true)
-        }
-        _ => says_something(inside),
+    let mut content = code;
+    if class(content.last()) & TRIMMED != 0 {
+        content = trim_end(content, Spelling::Json);
+    }
+    let mut inside = content.get(spaces..).unwrap_or_default();
+    if let [b'\\', b't', behind @ ..] = inside {
+        inside = behind;
+    }
+    // No text is shorter than half of how it is spelled.
+    let is_long = inside.len() >= 2 * SHORTEST_ANCHOR;
+    let (is_anchor, is_loose) = if is_long && class(inside.first()) & WORD != 0 {
+        (true, true)
+    } else {
+        says_something(inside)
     };
     if number.behind == Behind::Arrow && is_loose {
         number.behind = Behind::LooseArrow;
@@ -174,6 +214,10 @@ fn mark(line: &[u8], hasher: &LineHasher) -> (LineKey, Number) {
 /// The number of a listing or of a search hit at a place of a line, and where the line goes on behind it; 0 if there
 /// is none. Search hits are not numbered lines.
 #[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a number has at most nine digits, and a body less than 4 GB"
+)]
 fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
     let (digits, value) = leading_digits(&line[start..]);
     let end = start + digits;
@@ -185,8 +229,8 @@ fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
     };
     let number = value.map_or(Number::NONE, |value| Number {
         value,
-        start: u32::try_from(start).unwrap_or(u32::MAX),
-        end: u32::try_from(end).unwrap_or(u32::MAX),
+        spaces: start as u32,
+        digits: digits as u8,
         behind,
     });
     (number, end + length)

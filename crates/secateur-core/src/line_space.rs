@@ -5,7 +5,7 @@ use crate::arrival::Spelling;
 const SPACES: u64 = 0x2020_2020_2020_2020;
 
 /// How many spaces a line begins with. Eight bytes a step.
-#[inline]
+#[inline(always)]
 pub(crate) fn leading_spaces(line: &[u8]) -> usize {
     let mut spaces = 0;
     while let Some(word) = line.get(spaces..).and_then(<[u8]>::first_chunk::<8>) {
@@ -72,15 +72,7 @@ pub(crate) fn tab(spelling: Spelling) -> &'static [u8] {
 }
 
 /// A line without white space at its end.
-#[inline]
-pub(crate) fn trim_end(line: &[u8], spelling: Spelling) -> &[u8] {
-    match line.last() {
-        Some(b't' | b'\t'..=b'\r' | b' ' | 0x80..) => trim_some_end(line, spelling),
-        _ => line,
-    }
-}
-
-fn trim_some_end(mut line: &[u8], spelling: Spelling) -> &[u8] {
+pub(crate) fn trim_end(mut line: &[u8], spelling: Spelling) -> &[u8] {
     loop {
         let space = match line.last() {
             Some(&byte) if is_space(byte) => 1,

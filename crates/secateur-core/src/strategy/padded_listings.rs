@@ -95,7 +95,8 @@ fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
     const NO_NUMBER: u32 = u32::MAX;
     let mut expected = NO_NUMBER;
     let cut = |number: &Number| {
-        let (start, end) = (number.start as usize, number.end as usize);
+        let start = number.spaces as usize;
+        let end = start + usize::from(number.digits);
         let follows = number.value == expected;
         expected = if number.is_there() {
             number.value + 1

@@ -83,10 +83,9 @@ impl Arrivals for Run<'_> {
         self.shown.expect(scene.view.body().len());
         for text in scene.string_args(part, &TEXT_KEYS) {
             // Only lines that stand in JSON as they are can be found again by their reader.
-            let is_spelled = |line: &str| {
-                let line = line.trim().as_bytes();
-                memchr::memchr3(b'"', b'\\', b'\t', line).is_none()
-            };
+            let is_plain =
+                |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
+            let is_spelled = |line: &str| is_plain(line) || is_plain(line.trim());
             let spelled = &mut self.spelled;
             self.keys.clear();
             self.keys.extend(text.lines().map(|line| {
@@ -146,8 +145,13 @@ impl Length for LongEnough<'_> {
         self.is_long(lines, chars) || (self.is_long_in_file(lines, chars) && is_same_file())
     }
 
-    fn may_be_enough(&self, lines: usize, chars: usize) -> bool {
-        self.is_long(lines, chars) || (self.file.is_some() && self.is_long_in_file(lines, chars))
+    fn shortest_line(&self) -> usize {
+        let options = self.options;
+        let anywhere = (options.min_lines <= 1).then_some(options.min_chars);
+        let in_file = self.file.is_some() && options.same_file_min_lines <= 1;
+        let in_file = in_file.then_some(options.same_file_min_chars);
+        let limits = [anywhere, in_file].into_iter().flatten();
+        limits.min().unwrap_or(usize::MAX)
     }
 
     fn counts_beyond(&self, chars: usize) -> bool {

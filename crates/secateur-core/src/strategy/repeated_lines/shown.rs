@@ -17,8 +17,8 @@ pub(super) trait Length {
     /// Whether a run of so many lines and characters is long enough in this source.
     fn is_enough(&self, lines: usize, chars: usize, source: PartId) -> bool;
 
-    /// Whether it is in any source.
-    fn may_be_enough(&self, lines: usize, chars: usize) -> bool;
+    /// The fewest characters with which a run of one line may be enough in any source.
+    fn shortest_line(&self) -> usize;
 
     /// Whether more characters than these could change an answer.
     fn counts_beyond(&self, chars: usize) -> bool;
@@ -37,11 +37,20 @@ struct Known {
     /// A byte of the mark of the line behind it, for each of its newest spots, the newest lowest: most runs of
     /// one line end without a look at any text.
     nexts: u64,
-    /// Its newest spot, as index + 1.
-    newest: u32,
+    /// Its newest spot, and the text that it is in.
+    newest: Spot,
+    newest_text: u32,
 }
 
 impl Known {
+    /// No line has the key of one that is gone and may start a run.
+    const NONE: Self = Self {
+        key: LineKey::GONE,
+        nexts: 0,
+        newest: 0,
+        newest_text: 0,
+    };
+
     /// Whether the line may stand behind one of the newest spots of this one.
     fn may_precede(&self, line: LineKey) -> bool {
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -52,7 +61,7 @@ impl Known {
     }
 }
 
-/// A slot of the table: a part of a known line's key, and its index + 1; 0 is free. Most other lines are told apart
+/// A slot of the table: a part of a known line's key, and its number; 0 is free. Most other lines are told apart
 /// without a look at the line.
 #[derive(Clone, Copy, Default)]
 struct Entry {
@@ -60,15 +69,8 @@ struct Entry {
     number: u32,
 }
 
-/// A place where a line stands.
-#[derive(Clone, Copy)]
-struct Spot {
-    text: u32,
-    /// Index in [`Shown::lines`].
-    line: u32,
-    /// The spot of an equal line before it, as index + 1; 0 is none.
-    older: u32,
-}
+/// A place where a line stands, as index in [`Shown::lines`] + 1; 0 is none.
+type Spot = u32;
 
 struct Text {
     part: PartId,
@@ -84,12 +86,15 @@ pub(super) struct Shown {
     texts: Vec<Text>,
     /// The lines of all texts, one text after the other.
     lines: Vec<LineKey>,
-    spots: Vec<Spot>,
-    /// The lines that may start a run, each once.
+    /// For each of them: its text.
+    text_of: Vec<u32>,
+    /// For each of them that may start a run: the spot of an equal line before it.
+    older: Vec<Spot>,
+    /// The lines that may start a run, each once, by number. The first one, of number 0, is no line.
     known: Vec<Known>,
     /// Where known lines are found. Never more than half full; its length is a power of two.
     table: Vec<Entry>,
-    /// Scratch: the known lines that the lines which are looked for are, as index + 1; 0 is none.
+    /// Scratch: the numbers of the known lines that the lines which are looked for are; 0 is none.
     found: Vec<u32>,
 }
 
@@ -99,7 +104,8 @@ impl Shown {
         if self.table.is_empty() {
             let lines = bytes / BYTES_PER_LINE;
             self.lines.reserve(lines);
-            self.spots.reserve(lines);
+            self.text_of.reserve(lines);
+            self.older.reserve(lines);
             self.known.reserve(lines / 2);
             self.make_room(lines / 4);
         }
@@ -115,27 +121,30 @@ impl Shown {
         size: impl Fn(usize) -> usize,
     ) -> Vec<Repeat> {
         self.make_room(keys.len());
-        let mut known_lines = std::mem::take(&mut self.found);
-        known_lines.clear();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
         // All at once: the machine waits for many places of the table together.
-        known_lines.extend(keys.iter().map(|key| self.find(*key)));
+        found.extend(keys.iter().map(|key| self.find(*key)));
+        let shortest = length.shortest_line();
         let mut repeats = Vec::new();
         let mut at = 0;
-        while let Some(number) = known_lines.get(at) {
+        while let Some(&number) = found.get(at) {
+            let first = at;
             at += 1;
-            let Some(known) = self.known(*number) else {
-                continue;
-            };
-            let first = at - 1;
-            let may_go_on = keys.get(at).is_some_and(|next| known.may_precede(*next));
-            // A run of one line, which most are, is mostly too short wherever it stands.
-            if !may_go_on && !length.may_be_enough(1, size(first)) {
+            if number == 0 {
                 continue;
             }
+            let Some(known) = self.known.get(number as usize) else {
+                continue;
+            };
+            let may_go_on = keys.get(at).is_some_and(|next| known.may_precede(*next));
             let longest = if may_go_on {
                 self.longest(known, &keys[first..])
+            // A run of one line, which most are, is mostly too short wherever it stands.
+            } else if size(first) >= shortest {
+                self.newest_live(known).map(|source| (1, source))
             } else {
-                self.newest_live(known.newest).map(|source| (1, source))
+                continue;
             };
             if let Some((lines, source)) = longest
                 && length.is_enough(lines, chars(first..first + lines, length, &size), source)
@@ -151,8 +160,8 @@ impl Shown {
         for repeat in &repeats {
             keys[repeat.first..repeat.first + repeat.lines].fill(LineKey::GONE);
         }
-        self.push(part, keys, &known_lines);
-        self.found = known_lines;
+        self.push(part, keys, &found);
+        self.found = found;
         repeats
     }
 
@@ -162,84 +171,90 @@ impl Shown {
         self.push(part, keys, &[]);
     }
 
-    /// `known`: the known lines that these are, as index + 1, where that was looked up.
-    fn push(&mut self, part: PartId, keys: &[LineKey], known: &[u32]) {
+    /// `found`: the numbers of these lines, where they were looked up and are known.
+    fn push(&mut self, part: PartId, keys: &[LineKey], found: &[u32]) {
         let text = index(self.texts.len());
         let first = self.lines.len();
+        let end = first + keys.len();
+        self.lines.extend_from_slice(keys);
+        self.text_of.resize(end, text);
+        self.older.resize(end, 0);
         for (at, &key) in keys.iter().enumerate() {
             if !key.is_anchor() {
                 continue;
             }
-            let number = match known.get(at) {
+            let number = match found.get(at) {
                 Some(&number) if number > 0 => number,
                 // A line above may have been the first of its kind.
                 _ => self.know(key),
             };
             let next = keys.get(at + 1).map_or(0, |next| next.mark());
-            let spot = index(self.spots.len() + 1);
-            if let Some(known) = self.known.get_mut(number as usize - 1) {
+            let older = self.older.get_mut(first + at);
+            if let (Some(known), Some(older)) = (self.known.get_mut(number as usize), older) {
                 known.nexts = known.nexts << 8 | u64::from(next);
-                self.spots.push(Spot {
-                    text,
-                    line: index(first + at),
-                    older: std::mem::replace(&mut known.newest, spot),
-                });
+                *older = std::mem::replace(&mut known.newest, index(first + at + 1));
+                known.newest_text = text;
             }
         }
-        self.lines.extend_from_slice(keys);
         self.texts.push(Text {
             part,
-            end: index(self.lines.len()),
+            end: index(end),
             is_gone: false,
         });
     }
 
-    /// The spot of this index + 1.
-    fn spot(&self, number: u32) -> Option<&Spot> {
-        self.spots.get((number as usize).checked_sub(1)?)
-    }
-
-    /// The known line of this index + 1.
-    fn known(&self, number: u32) -> Option<&Known> {
-        self.known.get((number as usize).checked_sub(1)?)
+    /// The text that a spot is in, and the spot of an equal line before it.
+    fn at_spot(&self, spot: Spot) -> Option<(&Text, Spot)> {
+        let line = (spot as usize).checked_sub(1)?;
+        let text = self.texts.get(*self.text_of.get(line)? as usize)?;
+        Some((text, *self.older.get(line)?))
     }
 
     /// The number of a line, which is known from now on.
     fn know(&mut self, key: LineKey) -> u32 {
         let slot = self.slot(key);
         if self.table[slot].number == 0 {
-            self.known.push(Known {
-                key,
-                nexts: 0,
-                newest: 0,
-            });
             self.table[slot] = Entry {
                 tag: key.tag(),
                 number: index(self.known.len()),
             };
+            self.known.push(Known { key, ..Known::NONE });
         }
         self.table[slot].number
     }
 
-    /// The number of a line that may start a run, if it is known; else 0.
+    /// The number of a line that may start a run, if it is known; else 0. Whether it is cannot be guessed, so nothing
+    /// here hangs on it.
     #[inline]
     fn find(&self, key: LineKey) -> u32 {
-        if key.is_anchor() {
-            self.table[self.slot(key)].number
-        } else {
-            0
+        let slot = key.slot(self.table.len().trailing_zeros());
+        let Entry { number, .. } = self.table[slot];
+        let known = self.known.get(number as usize);
+        let is_it = known.is_some_and(|known| known.key == key);
+        // Other lines that belong here are rare.
+        if number != 0 && !is_it && key.is_anchor() {
+            return self.table[self.slot(key)].number;
+        }
+        if is_it { number } else { 0 }
+    }
+
+    /// The newest live text that holds a line.
+    fn newest_live(&self, known: &Known) -> Option<PartId> {
+        match self.texts.get(known.newest_text as usize) {
+            Some(text) if !text.is_gone => Some(text.part),
+            _ => self.older_live(known.newest),
         }
     }
 
-    /// The newest live text that holds the line of this spot, given as index + 1.
-    fn newest_live(&self, mut next: u32) -> Option<PartId> {
+    /// The newest live text that holds the line of this spot or of one before.
+    #[inline(never)]
+    fn older_live(&self, mut next: Spot) -> Option<PartId> {
         for _ in 0..SPOTS_PER_LINE {
-            let spot = self.spot(next)?;
-            let text = &self.texts[spot.text as usize];
+            let (text, older) = self.at_spot(next)?;
             if !text.is_gone {
                 return Some(text.part);
             }
-            next = spot.older;
+            next = older;
         }
         None
     }
@@ -253,18 +268,18 @@ impl Shown {
         let mut next = known.newest;
         let mut best: Option<(usize, PartId)> = None;
         for mark in &marks[..SPOTS_PER_LINE] {
-            let Some(spot) = self.spot(next) else {
+            let Some((text, older)) = self.at_spot(next) else {
                 break;
             };
-            next = spot.older;
+            let line = next as usize - 1;
+            next = older;
             if *mark != second && best.is_some() {
                 continue;
             }
-            let text = &self.texts[spot.text as usize];
             if text.is_gone {
                 continue;
             }
-            let there = &self.lines[spot.line as usize..text.end as usize];
+            let there = &self.lines[line..text.end as usize];
             let same = keys.iter().zip(there).take_while(|(a, b)| a == b).count();
             if best.is_none_or(|(lines, _)| same > lines) {
                 best = Some((same, text.part));
@@ -287,7 +302,7 @@ impl Shown {
         let mut slot = key.slot(self.table.len().trailing_zeros());
         loop {
             let Entry { tag, number } = self.table[slot];
-            let is_it = || self.known(number).is_none_or(|known| known.key == key);
+            let is_it = || self.known[number as usize].key == key;
             if number == 0 || (tag == key.tag() && is_it()) {
                 return slot;
             }
@@ -297,6 +312,9 @@ impl Shown {
 
     /// Makes room for so many more lines.
     fn make_room(&mut self, lines: usize) {
+        if self.known.is_empty() {
+            self.known.push(Known::NONE);
+        }
         let wanted = (self.known.len() + lines) * 2;
         if wanted <= self.table.len() {
             return;
@@ -304,12 +322,12 @@ impl Shown {
         // No larger than it must be: a lookup waits for memory.
         let slots = wanted.next_power_of_two().max(1 << 10);
         self.table = vec![Entry::default(); slots];
-        for at in 0..self.known.len() {
-            let key = self.known[at].key;
+        for number in 1..self.known.len() {
+            let key = self.known[number].key;
             let slot = self.slot(key);
             self.table[slot] = Entry {
                 tag: key.tag(),
-                number: index(at + 1),
+                number: index(number),
             };
         }
     }
