@@ -92,13 +92,6 @@ impl LineKey {
         self.0.to_le_bytes()[1]
     }
 
-    /// A part of the key that tells lines of one slot apart.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-    pub(crate) fn tag(self) -> u32 {
-        self.0 as u32
-    }
-
     /// A number below 2 to the power of `bits`, which is at most 32.
     #[inline]
     pub(crate) fn slot(self, bits: u32) -> usize {
@@ -287,6 +280,99 @@ mod tests {
         assert!(!key_of("        }").is_anchor());
         assert!(!key_of("\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}}").is_anchor());
         assert_ne!(key_of(""), LineKey::GONE);
+    }
+
+    /// The content of a line, told slowly: without its number and trailing white space.
+    fn content(line: &str) -> &str {
+        let rest = line.trim_start_matches(' ');
+        let code = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let has_digits = code.len() < rest.len();
+        let separators: &[char] = if has_digits {
+            &['→', '\t', ':', '-']
+        } else {
+            &['→']
+        };
+        code.strip_prefix(separators).unwrap_or(line).trim_end()
+    }
+
+    /// The number of a line in a listing, told slowly.
+    fn number(line: &str) -> Number {
+        let rest = line.trim_start_matches(' ');
+        let code = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let digits = &rest[..rest.len() - code.len()];
+        let behind = match code.strip_prefix('→') {
+            Some(code)
+                if code
+                    .trim()
+                    .starts_with(|first: char| "0123456789→[".contains(first)) =>
+            {
+                Behind::Arrow
+            }
+            Some(_) => Behind::LooseArrow,
+            None if code.starts_with('\t') => Behind::Tab,
+            None => return Number::NONE,
+        };
+        if !(1..=9).contains(&digits.len()) {
+            return Number::NONE;
+        }
+        Number {
+            value: digits.parse().unwrap(),
+            spaces: (line.len() - rest.len()) as u32,
+            digits: digits.len() as u8,
+            behind,
+        }
+    }
+
+    /// Pieces of lines.
+    const PIECES: [&str; 22] = [
+        " ",
+        "    ",
+        "        ",
+        "7",
+        "0",
+        "1234567",
+        "→",
+        "↑",
+        "\t",
+        ":",
+        "-",
+        "\"",
+        "\\",
+        "t",
+        "[",
+        "let a = b;",
+        "a",
+        "é",
+        "\u{a0}",
+        "\u{2003}",
+        "\r",
+        "\u{1b}[0m",
+    ];
+
+    fn line_of(pieces: &[usize]) -> String {
+        pieces.iter().map(|&at| PIECES[at]).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn one_look_tells_what_the_slow_way_tells(
+            pieces in proptest::collection::vec(0..PIECES.len(), 0..9),
+            others in proptest::collection::vec(0..PIECES.len(), 0..9),
+            shared in 0..9usize,
+        ) {
+            let line = line_of(&pieces);
+            let hasher = LineHasher::of_process();
+            let (key, found) = mark(spell(line.as_bytes(), &mut Vec::new()), hasher);
+            proptest::prop_assert_eq!(found, number(&line), "{:?}", line);
+            let is_anchor = content(&line).trim_start().len() >= SHORTEST_ANCHOR;
+            proptest::prop_assert_eq!(key.is_anchor(), is_anchor, "{:?}", line);
+            // Another line with the same end.
+            let mut others = others;
+            others.extend(&pieces[shared.min(pieces.len())..]);
+            let other = line_of(&others);
+            let is_same = content(&line) == content(&other);
+            proptest::prop_assert_eq!(key == key_of(&other), is_same, "{:?} {:?}", line, other);
+        }
     }
 
     #[test]

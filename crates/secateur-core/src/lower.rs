@@ -109,10 +109,17 @@ fn rewrite(
         .position(|slot| slot.is_cache_marked)
         .unwrap_or(0);
     let slot = slots.get(survivor).ok_or(SkipReason::DoesNotFit)?;
-    let texts: Vec<JsonStr> = slots.iter().map(|slot| slot.text).collect();
+    let (only, several);
+    let texts: &[JsonStr] = if slots.len() == 1 {
+        only = [slot.text];
+        &only
+    } else {
+        several = slots.iter().map(|slot| slot.text).collect::<Vec<_>>();
+        &several
+    };
     let splice = Splice {
         span: slot.text.span,
-        with: bits(view, &texts, pieces).ok_or(SkipReason::DoesNotFit)?,
+        with: bits(view, texts, pieces).ok_or(SkipReason::DoesNotFit)?,
     };
     let before: usize = texts.iter().map(|text| text.span.len()).sum();
     let is_as_long = splice.new_len() == before && edit.reorders();

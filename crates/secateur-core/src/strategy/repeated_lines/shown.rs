@@ -30,8 +30,9 @@ const SPOTS_PER_LINE: usize = 6;
 /// About how many bytes of a conversation bring a line.
 const BYTES_PER_LINE: usize = 48;
 
-/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here,
-/// close together.
+/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here, in
+/// one place: a lookup waits for memory once.
+#[derive(Clone, Copy)]
 struct Known {
     key: LineKey,
     /// A byte of the mark of the line behind it, for each of its newest spots, the newest lowest: most runs of
@@ -43,7 +44,7 @@ struct Known {
 }
 
 impl Known {
-    /// No line has the key of one that is gone and may start a run.
+    /// A free place: no line that may start a run has the key of one that is gone.
     const NONE: Self = Self {
         key: LineKey::GONE,
         nexts: 0,
@@ -59,14 +60,6 @@ impl Known {
         let differences = self.nexts ^ (ONES * u64::from(line.mark())) | OLDER;
         differences.wrapping_sub(ONES) & !differences & HIGHS != 0
     }
-}
-
-/// A slot of the table: a part of a known line's key, and its number; 0 is free. Most other lines are told apart
-/// without a look at the line.
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    tag: u32,
-    number: u32,
 }
 
 /// A place where a line stands, as index in [`Shown::lines`] + 1; 0 is none.
@@ -90,11 +83,12 @@ pub(super) struct Shown {
     text_of: Vec<u32>,
     /// For each of them that may start a run: the spot of an equal line before it.
     older: Vec<Spot>,
-    /// The lines that may start a run, each once, by number. The first one, of number 0, is no line.
-    known: Vec<Known>,
-    /// Where known lines are found. Never more than half full; its length is a power of two.
-    table: Vec<Entry>,
-    /// Scratch: the numbers of the known lines that the lines which are looked for are; 0 is none.
+    /// The lines that may start a run, each once. Its length is a power of two, and five of eight places are taken at
+    /// most.
+    table: Vec<Known>,
+    /// How many there are.
+    known: usize,
+    /// Scratch: where the lines which are looked for stand in the table, as index + 1; 0 is nowhere.
     found: Vec<u32>,
 }
 
@@ -106,8 +100,7 @@ impl Shown {
             self.lines.reserve(lines);
             self.text_of.reserve(lines);
             self.older.reserve(lines);
-            self.known.reserve(lines / 2);
-            self.make_room(lines / 4);
+            self.make_room(lines / 5);
         }
     }
 
@@ -131,10 +124,7 @@ impl Shown {
         while let Some(&number) = found.get(at) {
             let first = at;
             at += 1;
-            if number == 0 {
-                continue;
-            }
-            let Some(known) = self.known.get(number as usize) else {
+            let Some(known) = self.known(number) else {
                 continue;
             };
             let may_go_on = keys.get(at).is_some_and(|next| known.may_precede(*next));
@@ -171,7 +161,7 @@ impl Shown {
         self.push(part, keys, &[]);
     }
 
-    /// `found`: the numbers of these lines, where they were looked up and are known.
+    /// `found`: where these lines stand in the table, as index + 1, if they were looked up and are known.
     fn push(&mut self, part: PartId, keys: &[LineKey], found: &[u32]) {
         let text = index(self.texts.len());
         let first = self.lines.len();
@@ -190,7 +180,7 @@ impl Shown {
             };
             let next = keys.get(at + 1).map_or(0, |next| next.mark());
             let older = self.older.get_mut(first + at);
-            if let (Some(known), Some(older)) = (self.known.get_mut(number as usize), older) {
+            if let (Some(known), Some(older)) = (self.table.get_mut(number as usize - 1), older) {
                 known.nexts = known.nexts << 8 | u64::from(next);
                 *older = std::mem::replace(&mut known.newest, index(first + at + 1));
                 known.newest_text = text;
@@ -210,32 +200,38 @@ impl Shown {
         Some((text, *self.older.get(line)?))
     }
 
-    /// The number of a line, which is known from now on.
-    fn know(&mut self, key: LineKey) -> u32 {
-        let slot = self.slot(key);
-        if self.table[slot].number == 0 {
-            self.table[slot] = Entry {
-                tag: key.tag(),
-                number: index(self.known.len()),
-            };
-            self.known.push(Known { key, ..Known::NONE });
-        }
-        self.table[slot].number
+    /// The known line of this index + 1.
+    #[inline]
+    fn known(&self, number: u32) -> Option<&Known> {
+        self.table.get((number as usize).checked_sub(1)?)
     }
 
-    /// The number of a line that may start a run, if it is known; else 0. Whether it is cannot be guessed, so nothing
-    /// here hangs on it.
+    /// Where a line stands in the table, as index + 1; it is known from now on.
+    fn know(&mut self, key: LineKey) -> u32 {
+        let slot = self.slot(key);
+        if self.table[slot].key != key {
+            self.table[slot] = Known { key, ..Known::NONE };
+            self.known += 1;
+        }
+        index(slot + 1)
+    }
+
+    /// Where a line that may start a run stands in the table, as index + 1, if it is known; else 0. Whether it is
+    /// cannot be guessed, so nothing here hangs on it.
     #[inline]
     fn find(&self, key: LineKey) -> u32 {
-        let slot = key.slot(self.table.len().trailing_zeros());
-        let Entry { number, .. } = self.table[slot];
-        let known = self.known.get(number as usize);
-        let is_it = known.is_some_and(|known| known.key == key);
-        // Other lines that belong here are rare.
-        if number != 0 && !is_it && key.is_anchor() {
-            return self.table[self.slot(key)].number;
+        let first = key.slot(self.table.len().trailing_zeros());
+        let there = self.table[first].key;
+        // Few lines stand in another's place.
+        if there != key && there != LineKey::GONE && key.is_anchor() {
+            let slot = self.slot(key);
+            return if self.table[slot].key == key {
+                index(slot + 1)
+            } else {
+                0
+            };
         }
-        if is_it { number } else { 0 }
+        u32::from(there == key && key.is_anchor()) * index(first + 1)
     }
 
     /// The newest live text that holds a line.
@@ -300,35 +296,24 @@ impl Shown {
     /// The slot of a line, or the free one where it belongs.
     fn slot(&self, key: LineKey) -> usize {
         let mut slot = key.slot(self.table.len().trailing_zeros());
-        loop {
-            let Entry { tag, number } = self.table[slot];
-            let is_it = || self.known[number as usize].key == key;
-            if number == 0 || (tag == key.tag() && is_it()) {
-                return slot;
-            }
+        while self.table[slot].key != key && self.table[slot].key != LineKey::GONE {
             slot = (slot + 1) & (self.table.len() - 1);
         }
+        slot
     }
 
     /// Makes room for so many more lines.
     fn make_room(&mut self, lines: usize) {
-        if self.known.is_empty() {
-            self.known.push(Known::NONE);
-        }
-        let wanted = (self.known.len() + lines) * 2;
+        let wanted = (self.known + lines) / 5 * 8 + 8;
         if wanted <= self.table.len() {
             return;
         }
         // No larger than it must be: a lookup waits for memory.
         let slots = wanted.next_power_of_two().max(1 << 10);
-        self.table = vec![Entry::default(); slots];
-        for number in 1..self.known.len() {
-            let key = self.known[number].key;
-            let slot = self.slot(key);
-            self.table[slot] = Entry {
-                tag: key.tag(),
-                number: index(number),
-            };
+        let before = std::mem::replace(&mut self.table, vec![Known::NONE; slots]);
+        for known in before.iter().filter(|known| known.key != LineKey::GONE) {
+            let slot = self.slot(known.key);
+            self.table[slot] = *known;
         }
     }
 }
