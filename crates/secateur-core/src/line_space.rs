@@ -49,7 +49,6 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// The number of eight digits, given by their values, the first one lowest: neighbours are joined to numbers of two
 /// digits, then of four, then of eight.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "eight digits fit")]
 fn eight_digits(values: u64) -> u32 {
     let twos = (values.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (twos.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
