@@ -3,15 +3,19 @@
 //! The strategies that work on arrival form a chain over one text, line by line. What they do is a
 //! selection of the text's own bytes plus notes, so it becomes one rewrite of the part.
 //!
+//! A text is looked at as its literal spells it, so that nothing is decoded for most of them; see [`Spelling`].
+//!
 //! **Invariant:** what is decided for a part depends on it and on what came before it, never on what
 //! comes later. So the decision is the same in every later request.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::edit::{Action, Edit, Piece, StrategyId, Why};
 use crate::json::strings::count_chars;
-use crate::json::{DecodedLines, LineBuffer};
+use crate::json::{DecodedLines, LineBuffer, Spelled, spelled_line_ends, unescaped};
+use crate::line_marks::{LineKey, LineMarks, Number};
 use crate::scene::Scene;
 use crate::strategy::Strategy;
 use crate::view::PartId;
@@ -20,6 +24,11 @@ use crate::view::PartId;
 pub trait Arrivals {
     /// Looks at a result that has just arrived; may shorten its text.
     fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>);
+
+    /// Whether it looks for more in such a result than [`Spelling::Json`] lets it see.
+    fn wants_decoded(&self, _scene: &Scene<'_, '_>, _part: PartId) -> bool {
+        false
+    }
 
     /// Looks at a call that has just arrived.
     fn call(&mut self, _scene: &Scene<'_, '_>, _part: PartId) {}
@@ -31,8 +40,10 @@ pub trait Arrivals {
 /// The strategies that work on arrival, one behind the other.
 pub(crate) struct Chain<'o> {
     links: Vec<Box<dyn Arrivals + 'o>>,
-    /// Scratch: the text of the part that is looked at.
+    /// Scratch: the text of the part that is looked at, its lines, and their marks.
     buffer: LineBuffer,
+    lines: Vec<Line>,
+    marks: LineMarks,
 }
 
 impl<'o> Chain<'o> {
@@ -41,6 +52,8 @@ impl<'o> Chain<'o> {
         Self {
             links: links.collect(),
             buffer: LineBuffer::default(),
+            lines: Vec::new(),
+            marks: LineMarks::default(),
         }
     }
 
@@ -62,8 +75,20 @@ impl<'o> Chain<'o> {
 
     /// What is left of a result; `None` if nothing was saved.
     pub(crate) fn result(&mut self, scene: &Scene<'_, '_>, part: PartId) -> Option<Shortened> {
-        let text = scene.lines(part, &mut self.buffer);
-        let mut arriving = ArrivalText::new(text, scene.chars(part));
+        let lines = std::mem::take(&mut self.lines);
+        let wants_decoded = self
+            .links
+            .iter()
+            .any(|link| link.wants_decoded(scene, part));
+        let mut arriving = match scene.spelled_as_usual(part).filter(|_| !wants_decoded) {
+            Some(text) => ArrivalText::spelled(text, scene.chars(part), lines),
+            None => {
+                let text = scene.lines(part, &mut self.buffer);
+                ArrivalText::new(text, scene.chars(part), lines)
+            }
+        };
+        arriving.marks = std::mem::take(&mut self.marks);
+        arriving.marks.clear();
         for link in &mut self.links {
             link.result(scene, part, &mut arriving);
         }
@@ -73,7 +98,9 @@ impl<'o> Chain<'o> {
             }
         }
         let (chars_after, cites) = (arriving.chars(), arriving.take_cites());
-        let (pieces, strategy, why) = arriving.finish()?;
+        let finished = arriving.finish();
+        (self.lines, self.marks) = (arriving.lines, arriving.marks);
+        let (pieces, strategy, why) = finished?;
         let edit = Edit {
             action: Action::Rewrite(part, pieces),
             strategy,
@@ -92,12 +119,28 @@ pub(crate) struct Shortened {
     pub(crate) cites: Vec<PartId>,
 }
 
+/// How the bytes are written that an [`ArrivalText`] shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// As they are.
+    Text,
+    /// As in a string of JSON, where newlines, tabs, quotes and backslashes have a backslash before them, and
+    /// nothing else has.
+    Json,
+}
+
 /// One line of an arriving text, as it will be sent: what is kept of it, its newline included, and words of
 /// our own before and behind it. Small, because a long result has thousands of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
+    /// In the decoded text.
     start: u32,
     end: u32,
+    /// How much later it starts and ends in the bytes at hand: one byte for each escape before.
+    start_shift: u32,
+    end_shift: u32,
+    /// How many bytes of its start are not kept.
+    cut: u32,
     before: Note,
     after: Note,
 }
@@ -106,37 +149,42 @@ pub struct Line {
 type Note = u32;
 
 impl Line {
-    /// A line that keeps these bytes.
+    /// The same line from a byte on that is so much later. No escape stands in between.
     #[must_use]
-    pub fn new(keep: Range<usize>) -> Self {
+    pub fn without_start(self, bytes: usize) -> Self {
+        let bytes = offset(bytes);
         Self {
-            start: offset(keep.start),
-            end: offset(keep.end),
-            ..Self::default()
-        }
-    }
-
-    /// The same line from a later byte on.
-    #[must_use]
-    pub fn from(self, start: usize) -> Self {
-        Self {
-            start: offset(start),
+            start: self.start + bytes,
+            cut: self.cut + bytes,
             ..self
         }
     }
 
-    /// What is kept of it.
+    /// What is kept of it, in the decoded text.
     #[must_use]
     pub fn keep(&self) -> Range<usize> {
         self.start as usize..self.end as usize
+    }
+
+    /// The same in the bytes at hand.
+    #[inline]
+    fn place(&self) -> Range<usize> {
+        (self.start + self.start_shift) as usize..(self.end + self.end_shift) as usize
     }
 }
 
 /// A text on its way through the chain.
 #[derive(Debug)]
 pub struct ArrivalText<'t> {
-    text: &'t [u8],
+    bytes: &'t [u8],
+    spelling: Spelling,
+    /// The text, if its bytes are spelled otherwise and somebody asked.
+    decoded: OnceCell<String>,
+    /// Whether the text, as it came in, ends with a newline.
+    ends_a_line: bool,
     lines: Vec<Line>,
+    /// Of the present lines, or none: see [`ArrivalText::keys`] and [`ArrivalText::numbers`].
+    marks: LineMarks,
     notes: Vec<Cow<'static, str>>,
     whole: Option<Vec<Piece>>,
     chars: usize,
@@ -147,9 +195,9 @@ pub struct ArrivalText<'t> {
 }
 
 impl<'t> ArrivalText<'t> {
-    /// A text with so many characters.
-    pub(crate) fn new(text: DecodedLines<'t>, chars: usize) -> Self {
-        let mut lines = Vec::with_capacity(text.line_ends.len() + 1);
+    /// A text with so many characters. `lines` is memory to be used again.
+    pub(crate) fn new(text: DecodedLines<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
+        lines.clear();
         let mut start = 0;
         lines.extend(text.line_ends.iter().map(|&end| Line {
             start: std::mem::replace(&mut start, end),
@@ -164,9 +212,49 @@ impl<'t> ArrivalText<'t> {
                 ..Line::default()
             });
         }
+        Self::of_lines(text.bytes, Spelling::Text, chars, lines)
+    }
+
+    /// The same of a literal that is spelled as usual.
+    pub(crate) fn spelled(text: Spelled<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
+        let Spelled { raw, decoded_len } = text;
+        lines.clear();
+        let (mut start, mut start_shift) = (0, 0);
+        spelled_line_ends(raw.as_bytes(), |raw_end, escapes| {
+            let (end, end_shift) = (offset(raw_end - escapes), offset(escapes));
+            lines.push(Line {
+                start,
+                end,
+                start_shift,
+                end_shift,
+                ..Line::default()
+            });
+            (start, start_shift) = (end, end_shift);
+        });
+        let end = offset(decoded_len);
+        if start < end {
+            lines.push(Line {
+                start,
+                end,
+                start_shift,
+                end_shift: offset(raw.len() - decoded_len),
+                ..Line::default()
+            });
+        }
         Self {
-            text: text.bytes,
+            ends_a_line: start == end,
+            ..Self::of_lines(raw.as_bytes(), Spelling::Json, chars, lines)
+        }
+    }
+
+    fn of_lines(bytes: &'t [u8], spelling: Spelling, chars: usize, lines: Vec<Line>) -> Self {
+        Self {
+            bytes,
+            spelling,
+            decoded: OnceCell::new(),
+            ends_a_line: bytes.ends_with(b"\n"),
             lines,
+            marks: LineMarks::default(),
             notes: Vec::new(),
             whole: None,
             chars,
@@ -177,15 +265,19 @@ impl<'t> ArrivalText<'t> {
 
     /// The text as it came in. Looks through all of it once more, so this is for those who need a `str`.
     #[must_use]
-    pub fn original(&self) -> &'t str {
+    pub fn original(&self) -> &str {
         // What is decoded from UTF-8 is UTF-8.
-        simdutf8::basic::from_utf8(self.text).unwrap_or_default()
+        let text = simdutf8::basic::from_utf8(self.bytes).unwrap_or_default();
+        match self.spelling {
+            Spelling::Text => text,
+            Spelling::Json => self.decoded.get_or_init(|| unescaped(text)),
+        }
     }
 
-    /// The bytes of the text as it came in.
+    /// How the bytes of lines are written.
     #[must_use]
-    pub fn bytes(&self) -> &'t [u8] {
-        self.text
+    pub fn spelling(&self) -> Spelling {
+        self.spelling
     }
 
     /// Characters of the text as it will be sent.
@@ -206,29 +298,118 @@ impl<'t> ArrivalText<'t> {
         &self.lines
     }
 
+    /// What is kept of a line, its newline included.
+    #[must_use]
+    #[inline]
+    pub fn kept(&self, line: &Line) -> &'t [u8] {
+        self.bytes.get(line.place()).unwrap_or_default()
+    }
+
+    /// What is kept of a line, without its newline.
+    #[must_use]
+    #[inline]
+    pub fn kept_inside(&self, line: &Line) -> &'t [u8] {
+        let kept = self.kept(line);
+        match self.spelling {
+            Spelling::Text => kept.strip_suffix(b"\n").unwrap_or(kept),
+            Spelling::Json => {
+                let has_newline = self.ends_a_line || line.place().end < self.bytes.len();
+                let newline = usize::from(has_newline) * 2;
+                &kept[..kept.len().saturating_sub(newline)]
+            }
+        }
+    }
+
     /// What is kept of a line, without its newline.
     #[must_use]
     pub fn line(&self, at: usize) -> &'t [u8] {
-        let line = self.lines.get(at).copied().unwrap_or_default();
-        let kept = self.text.get(line.keep()).unwrap_or_default();
-        kept.strip_suffix(b"\n").unwrap_or(kept)
+        self.lines
+            .get(at)
+            .map_or(&[], |line| self.kept_inside(line))
     }
 
-    /// Takes something off the start of each line: `cut` gets what is kept of it, its newline included, and
-    /// tells how many bytes and characters go.
-    pub fn cut_starts(
+    /// The line as it came in, from its start on; what follows it may be here as well.
+    #[must_use]
+    pub fn uncut(&self, line: &Line) -> &'t [u8] {
+        let start = line.place().start.saturating_sub(line.cut as usize);
+        self.bytes.get(start..).unwrap_or_default()
+    }
+
+    /// Bytes of text that are kept of a line, with a newline even if it has none.
+    #[must_use]
+    #[inline]
+    pub fn size(&self, line: &Line) -> usize {
+        let kept = line.keep().len();
+        let has_newline = match self.spelling {
+            Spelling::Text => self.kept(line).ends_with(b"\n"),
+            // All but the last have one, unless nothing is kept.
+            Spelling::Json => kept > 0 && (self.ends_a_line || line.place().end < self.bytes.len()),
+        };
+        kept + usize::from(!has_newline)
+    }
+
+    /// What each line, as it is kept, is recognised by.
+    pub(crate) fn keys(&mut self) -> &[LineKey] {
+        if self.marks.keys.len() != self.lines.len() {
+            self.look();
+        }
+        &self.marks.keys
+    }
+
+    /// The number that each line, as it is kept, begins with.
+    pub(crate) fn numbers(&mut self) -> &[Number] {
+        if self.marks.numbers.len() != self.lines.len() {
+            self.look();
+        }
+        &self.marks.numbers
+    }
+
+    fn look(&mut self) {
+        let mut marks = std::mem::take(&mut self.marks);
+        let bytes = self.bytes;
+        match self.spelling {
+            Spelling::Text => {
+                let lines = self.lines.iter().map(|line| self.kept_inside(line));
+                marks.look(lines, self.spelling);
+            }
+            Spelling::Json => {
+                // Only the last line may have no newline.
+                let rest = if self.ends_a_line {
+                    usize::MAX
+                } else {
+                    bytes.len()
+                };
+                let inside = |line: &Line| {
+                    let Range { start, end } = line.place();
+                    let end = if end == rest {
+                        end
+                    } else {
+                        end.wrapping_sub(2)
+                    };
+                    bytes.get(start..end).unwrap_or_default()
+                };
+                marks.look(self.lines.iter().map(inside), self.spelling);
+            }
+        }
+        self.marks = marks;
+    }
+
+    /// Takes something off the start of each line: `cut` gets the number that it begins with, and tells how many
+    /// bytes and characters go. These are part of the number and what belongs to it, so the keys stay the same.
+    pub(crate) fn cut_starts(
         &mut self,
-        mut cut: impl FnMut(&[u8]) -> (usize, usize),
+        mut cut: impl FnMut(&Number) -> (usize, usize),
         strategy: StrategyId,
         why: Why,
     ) {
+        self.numbers();
         let mut saved = 0;
-        for line in &mut self.lines {
-            let kept = self.text.get(line.keep()).unwrap_or_default();
-            let (bytes, chars) = cut(kept);
-            line.start += offset(bytes);
+        for (line, number) in self.lines.iter_mut().zip(&self.marks.numbers) {
+            let (bytes, chars) = cut(number);
+            *line = line.without_start(bytes);
             saved += chars;
         }
+        self.marks.numbers.clear();
         self.chars = self.chars.saturating_sub(saved);
         self.savings.push((strategy, why, saved));
     }
@@ -236,10 +417,8 @@ impl<'t> ArrivalText<'t> {
     /// Puts other lines in the place of the present ones.
     pub fn set_lines(&mut self, lines: Vec<Line>, strategy: StrategyId, why: Why) {
         self.lines = lines;
-        let note = |note: Note| self.note(note).map_or(0, |words| words.chars().count());
-        let chars =
-            |line: &Line| note(line.before) + chars_of(self.text, line.keep()) + note(line.after);
-        let now = self.lines.iter().map(chars).sum();
+        self.marks.clear();
+        let now = self.lines.iter().map(|line| self.chars_of(line)).sum();
         self.count(now, strategy, why);
     }
 
@@ -257,45 +436,60 @@ impl<'t> ArrivalText<'t> {
             next = run.end;
             now += words.chars().count();
             for line in &self.lines[run.clone()] {
-                let note = |note: Note| self.note(note).map_or(0, |words| words.chars().count());
-                let gone = note(line.before) + chars_of(self.text, line.keep()) + note(line.after);
-                now = now.saturating_sub(gone);
+                now = now.saturating_sub(self.chars_of(line));
             }
-            let start = self.lines[run.start].start;
+            let first = self.lines[run.start];
             let before = self.add_note(words);
             lines.push(Line {
-                start,
-                end: start,
+                end: first.start,
+                end_shift: first.start_shift,
                 before,
                 after: 0,
+                ..first
             });
         }
         lines.extend_from_slice(&self.lines[next..]);
         self.lines = lines;
+        self.marks.clear();
         self.count(now, strategy, why);
     }
 
     /// Replaces the whole text.
     pub fn replace(&mut self, pieces: Vec<Piece>, strategy: StrategyId, why: Why) {
+        let text = match self.spelling {
+            Spelling::Text => self.bytes,
+            Spelling::Json => self.original().as_bytes(),
+        };
         let chars = |piece: &Piece| match piece {
-            Piece::Keep(range) => chars_of(self.text, range.clone()),
+            Piece::Keep(range) => count_few_chars(text.get(range.clone()).unwrap_or_default()),
             Piece::Note(words) => words.chars().count(),
         };
         let now = pieces.iter().map(chars).sum();
         self.lines.clear();
+        self.marks.clear();
         self.whole = Some(pieces);
         self.count(now, strategy, why);
     }
 
-    /// A line that keeps a stretch of another one, which gives the words before it to the new line, and ends
-    /// in a newline of our own.
-    pub fn split_off(&mut self, line: &mut Line, keep: Range<usize>) -> Line {
+    /// A line that keeps the first bytes of another one, without escapes, which gives the words before it to the new
+    /// line, and ends in a newline of our own.
+    pub fn split_off(&mut self, line: &mut Line, bytes: usize) -> Line {
         let after = self.add_note(Cow::Borrowed("\n"));
         Line {
             before: std::mem::take(&mut line.before),
             after,
-            ..Line::new(keep)
+            end: line.start + offset(bytes),
+            end_shift: line.start_shift,
+            ..*line
         }
+    }
+
+    /// Characters of a line as it will be sent.
+    fn chars_of(&self, line: &Line) -> usize {
+        let note = |note: Note| self.note(note).map_or(0, |words| words.chars().count());
+        let escapes = (line.end_shift - line.start_shift) as usize;
+        let kept = count_few_chars(self.kept(line)) - escapes;
+        note(line.before) + kept + note(line.after)
     }
 
     fn add_note(&mut self, words: Cow<'static, str>) -> Note {
@@ -327,7 +521,7 @@ impl<'t> ArrivalText<'t> {
     }
 
     /// The pieces, and the strategy that saved most; `None` if nothing was saved.
-    pub(crate) fn finish(mut self) -> Option<(Vec<Piece>, StrategyId, Why)> {
+    pub(crate) fn finish(&mut self) -> Option<(Vec<Piece>, StrategyId, Why)> {
         let &(strategy, why, saved) = self.savings.iter().max_by_key(|(_, _, saved)| *saved)?;
         if saved == 0 {
             return None;
@@ -378,8 +572,7 @@ fn take_note(notes: &mut [Cow<'static, str>], note: Note) -> Option<Piece> {
     Some(Piece::Note(std::mem::take(words)))
 }
 
-fn chars_of(text: &[u8], range: Range<usize>) -> usize {
-    let bytes = text.get(range).unwrap_or_default();
+fn count_few_chars(bytes: &[u8]) -> usize {
     if bytes.len() < 16 {
         return bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
     }
@@ -388,4 +581,80 @@ fn chars_of(text: &[u8], range: Range<usize>) -> usize {
 
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Cursor, escape_into};
+
+    /// Pieces of texts that are spelled as usual.
+    const PIECES: [&str; 13] = [
+        "\n",
+        "     1→",
+        "    12→",
+        "3\t",
+        "    ",
+        "\t",
+        "\"",
+        "\\",
+        "\\n",
+        "word ",
+        "é漢",
+        "[2 lines as above]",
+        "let a = b;\n",
+    ];
+
+    proptest::proptest! {
+        /// Nothing depends on whether a text is looked at where it stands or decoded.
+        #[test]
+        fn a_text_is_the_same_however_it_is_looked_at(
+            pieces in proptest::collection::vec(0..PIECES.len(), 0..60),
+            runs in proptest::collection::vec((0..9usize, 1..4usize), 0..3),
+        ) {
+            let text: String = pieces.iter().map(|&at| PIECES[at]).collect();
+            let mut body = String::from("\"");
+            escape_into(&text, &mut body);
+            body.push('"');
+            let literal = Cursor::over(&body, 1).string().unwrap();
+            let chars = text.chars().count();
+            let mut buffer = LineBuffer::default();
+            let spelled = literal.spelled_as_usual(&body).unwrap();
+            let mut in_place = ArrivalText::spelled(spelled, chars, Vec::new());
+            let mut decoded = ArrivalText::new(buffer.decode(literal, &body), chars, Vec::new());
+            let same = |one: &mut ArrivalText<'_>, other: &mut ArrivalText<'_>| {
+                assert_eq!(one.numbers(), other.numbers());
+                assert_eq!(one.keys(), other.keys());
+                assert_eq!(one.lines.len(), other.lines.len());
+                assert_eq!(one.chars, other.chars);
+                for (line, there) in one.lines.iter().zip(&other.lines) {
+                    assert_eq!(line.keep(), there.keep());
+                    assert_eq!(one.size(line), other.size(there));
+                    assert_eq!(one.chars_of(line), other.chars_of(there));
+                    let kept = std::str::from_utf8(one.kept_inside(line)).unwrap();
+                    assert_eq!(unescaped(kept).as_bytes(), other.kept_inside(there));
+                    let uncut = std::str::from_utf8(one.uncut(line)).unwrap();
+                    assert_eq!(unescaped(uncut).as_bytes(), other.uncut(there));
+                }
+            };
+            same(&mut in_place, &mut decoded);
+            proptest::prop_assert_eq!(in_place.original(), text.as_str());
+            let id = StrategyId("test");
+            for arriving in [&mut in_place, &mut decoded] {
+                let cut = |number: &Number| (number.spaces as usize, number.spaces as usize);
+                arriving.cut_starts(cut, id, Why::ListingPadding);
+                let (mut next, mut notes) = (0, Vec::new());
+                for &(gap, lines) in &runs {
+                    let start = next + gap;
+                    next = start + lines;
+                    if next <= arriving.lines.len() {
+                        notes.push((start..next, Cow::Borrowed("[note]\n")));
+                    }
+                }
+                arriving.replace_runs(notes, id, Why::LinesStandAbove);
+            }
+            same(&mut in_place, &mut decoded);
+            proptest::prop_assert_eq!(in_place.finish(), decoded.finish());
+        }
+    }
 }

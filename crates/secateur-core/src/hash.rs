@@ -4,75 +4,115 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-const SEEDS: [u64; 5] = [
+const SEEDS: [u64; 8] = [
     0x9e37_79b9_7f4a_7c15,
     0xc2b2_ae3d_27d4_eb4f,
     0x1656_67b1_9e37_79f9,
     0x27d4_eb2f_1656_67c5,
     0x8545_9f85_fcb4_5d2b,
+    0xd6e8_feb8_6659_fd93,
+    0xa076_1d64_78bd_642f,
+    0xe703_7ed1_a0b4_28db,
 ];
 
 /// A hash of a line, for telling whether two lines are equal. It depends on the process's key, so nobody can write a
 /// line that passes for another one; what is equal is the same under every key.
 #[inline]
 pub(crate) fn line_hash(bytes: &[u8]) -> u64 {
-    keyed_hash(bytes, process_key())
+    LineHasher::of_process().hash(bytes)
 }
 
-/// Drawn once.
-#[inline]
-fn process_key() -> u64 {
-    static KEY: OnceLock<u64> = OnceLock::new();
-    *KEY.get_or_init(|| RandomState::new().hash_one(SEEDS))
+/// Makes [`line_hash`]es, for many lines.
+#[derive(Debug)]
+pub(crate) struct LineHasher {
+    /// All of them depend on the key.
+    seeds: [u64; 8],
 }
 
-/// Most lines take one of three straight ways: their halves overlap in the middle, so that no loop depends on the
-/// length.
-#[inline]
-fn keyed_hash(bytes: &[u8], key: u64) -> u64 {
-    let length = bytes.len();
-    let pair = |at, seed| pair(bytes, at, key, seed);
-    // Of 32 bytes.
-    let halves = |at, seed| pair(at, seed) ^ pair(at + 16, seed + 1);
-    let state = match length {
-        0..8 => mix(short(bytes) ^ SEEDS[0] ^ key, SEEDS[1]),
-        8..=16 => mix(
-            word(bytes, 0) ^ SEEDS[0] ^ key,
-            word(bytes, length - 8) ^ SEEDS[1] ^ key,
-        ),
-        17..=32 => pair(0, 0) ^ pair(length - 16, 1),
-        33..=64 => halves(0, 0) ^ halves(length - 32, 2),
-        _ => {
-            let mut state = 0;
-            for at in (0..length - 64).step_by(32) {
-                state = mix(state ^ halves(at, 0), SEEDS[4]);
-            }
-            state ^ halves(length - 64, 0) ^ halves(length - 32, 2)
+impl LineHasher {
+    /// The one with the process's key, which is drawn once.
+    #[inline]
+    pub(crate) fn of_process() -> &'static Self {
+        static OF_PROCESS: OnceLock<LineHasher> = OnceLock::new();
+        OF_PROCESS.get_or_init(|| Self::with(RandomState::new().hash_one(SEEDS)))
+    }
+
+    fn with(key: u64) -> Self {
+        Self {
+            seeds: SEEDS.map(|seed| seed ^ key),
         }
-    };
-    mix(state ^ SEEDS[2], length as u64 ^ SEEDS[3])
+    }
+
+    /// Most lines take one of two straight ways: their blocks overlap in the middle, so that no loop depends on the
+    /// length.
+    #[inline(always)]
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        let state = match (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
+            (Some(first), Some(last)) if bytes.len() <= 64 => {
+                let length = bytes.len();
+                let second = block(bytes, (length - 16).min(16));
+                let third = block(bytes, length.saturating_sub(32));
+                let [one, two, three, four] = [first, second, third, last].map(words);
+                let seeds = &self.seeds;
+                // Each in its own way: alike, the compiler gathered them in vectors and took them out again.
+                mix(one.0 ^ seeds[0], one.1.wrapping_add(seeds[1]))
+                    ^ mix(two.0.wrapping_add(seeds[2]), two.1 ^ seeds[3])
+                    ^ mix(seeds[4].wrapping_sub(three.0), three.1 ^ seeds[5])
+                    ^ mix(four.0 ^ seeds[6], seeds[7].wrapping_sub(four.1))
+            }
+            (Some(_), Some(_)) => self.long(bytes),
+            _ => self.short(bytes),
+        };
+        mix(state ^ self.seeds[2], bytes.len() as u64 ^ self.seeds[3])
+    }
+
+    /// Of fewer than 16 bytes.
+    #[inline]
+    fn short(&self, bytes: &[u8]) -> u64 {
+        let (one, other) = match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            _ => {
+                let number = |number, &byte: &u8| number << 8 | u64::from(byte);
+                (bytes.iter().fold(0, number), 0)
+            }
+        };
+        mix(one ^ self.seeds[0], other ^ self.seeds[1])
+    }
+
+    /// Of more than 64 bytes.
+    #[inline(never)]
+    fn long(&self, bytes: &[u8]) -> u64 {
+        let last = bytes.len() - 64;
+        let mut state = 0;
+        for at in (0..last).step_by(32) {
+            let halves = self.pair(block(bytes, at), 0) ^ self.pair(block(bytes, at + 16), 2);
+            state = mix(state ^ halves, self.seeds[4]);
+        }
+        let places = [0, 16, 32, 48];
+        let ends = places.map(|at| self.pair(block(bytes, last + at), at / 8));
+        ends.iter().fold(state, |state, end| state ^ end)
+    }
+
+    /// Of 16 bytes. Each place has seeds of its own.
+    #[inline(always)]
+    fn pair(&self, block: &[u8; 16], seed: usize) -> u64 {
+        let (low, high) = words(block);
+        mix(low ^ self.seeds[seed], high ^ self.seeds[seed + 1])
+    }
 }
 
-/// Of 16 bytes. Each place has seeds of its own.
-#[inline]
-fn pair(bytes: &[u8], at: usize, key: u64, seed: usize) -> u64 {
-    mix(
-        word(bytes, at) ^ SEEDS[seed] ^ key,
-        word(bytes, at + 8) ^ SEEDS[seed + 1] ^ key,
-    )
+/// The two words of a block.
+#[inline(always)]
+fn words(block: &[u8; 16]) -> (u64, u64) {
+    let (words, _) = block.as_chunks::<8>();
+    (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]))
 }
 
-/// Eight bytes as a number.
-#[inline]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let chunk = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>);
-    chunk.map_or(0, |chunk| u64::from_le_bytes(*chunk))
-}
-
-/// Fewer than eight bytes as a number.
-fn short(bytes: &[u8]) -> u64 {
-    let number = |number, &byte: &u8| number << 8 | u64::from(byte);
-    bytes.iter().fold(0, number)
+/// The block at a place where there is one.
+#[inline(always)]
+fn block(bytes: &[u8], at: usize) -> &[u8; 16] {
+    let block = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    block.unwrap_or(&[0; 16])
 }
 
 /// Both halves of the product.
@@ -93,11 +133,11 @@ pub(crate) fn quick_map<K, V>(room: usize) -> QuickMap<K, V> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keyed(u64);
+pub(crate) struct Keyed(&'static LineHasher);
 
 impl Default for Keyed {
     fn default() -> Self {
-        Self(process_key())
+        Self(LineHasher::of_process())
     }
 }
 
@@ -106,21 +146,24 @@ impl BuildHasher for Keyed {
 
     #[inline]
     fn build_hasher(&self) -> KeyedHasher {
-        let Self(key) = *self;
-        KeyedHasher { key, state: key }
+        let Self(hasher) = *self;
+        KeyedHasher {
+            hasher,
+            state: hasher.seeds[0],
+        }
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct KeyedHasher {
-    key: u64,
+    hasher: &'static LineHasher,
     state: u64,
 }
 
 impl Hasher for KeyedHasher {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        self.write_u64(keyed_hash(bytes, self.key));
+        self.write_u64(self.hasher.hash(bytes));
     }
 
     #[inline]
@@ -140,7 +183,7 @@ impl Hasher for KeyedHasher {
 
     #[inline]
     fn write_u64(&mut self, number: u64) {
-        self.state = mix(self.state ^ number, SEEDS[1] ^ self.key);
+        self.state = mix(self.state ^ number, self.hasher.seeds[1]);
     }
 
     #[inline]
@@ -171,7 +214,8 @@ mod tests {
     fn another_key_gives_another_hash() {
         for length in 0..200 {
             let line = vec![b'x'; length];
-            let hashes = [0, 1, 1 << 63, 0x1234_5678].map(|key| keyed_hash(&line, key));
+            let keys = [0, 1, 1 << 63, 0x1234_5678];
+            let hashes = keys.map(|key| LineHasher::with(key).hash(&line));
             for (at, hash) in hashes.iter().enumerate() {
                 assert!(!hashes[..at].contains(hash), "{length} {at}");
             }

@@ -14,6 +14,8 @@ mod engine;
 mod guard;
 mod hash;
 pub mod json;
+mod line_marks;
+mod line_space;
 mod lower;
 pub mod mechanic;
 pub mod models;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::edit::{Action, Arrangement, Edit, Piece, SkipReason};
+use crate::json::strings::next_special;
 use crate::json::{JsonStr, Span, escape_into};
 use crate::splice::{Bit, Splice};
 use crate::view::{ArgsForm, ContentForm, Home, PartId, Seat, View};
@@ -108,10 +109,17 @@ fn rewrite(
         .position(|slot| slot.is_cache_marked)
         .unwrap_or(0);
     let slot = slots.get(survivor).ok_or(SkipReason::DoesNotFit)?;
-    let texts: Vec<JsonStr> = slots.iter().map(|slot| slot.text).collect();
+    let (only, several);
+    let texts: &[JsonStr] = if slots.len() == 1 {
+        only = [slot.text];
+        &only
+    } else {
+        several = slots.iter().map(|slot| slot.text).collect::<Vec<_>>();
+        &several
+    };
     let splice = Splice {
         span: slot.text.span,
-        with: bits(view, &texts, pieces).ok_or(SkipReason::DoesNotFit)?,
+        with: bits(view, texts, pieces).ok_or(SkipReason::DoesNotFit)?,
     };
     let before: usize = texts.iter().map(|text| text.span.len()).sum();
     let is_as_long = splice.new_len() == before && edit.reorders();
@@ -227,17 +235,18 @@ fn bits(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Vec<Bit>
 }
 
 fn new_text(note: &str) -> Bit {
-    let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
     let mut escaped = String::with_capacity(note.len() + 8);
     let mut rest = note;
     // What needs no escape is copied run by run.
-    while let Some(at) = rest.as_bytes().iter().position(is_special) {
-        let (plain, special) = rest.split_at(at);
+    loop {
+        let (plain, special) = rest.split_at(next_special(rest.as_bytes(), 0));
         escaped.push_str(plain);
-        escape_into(&special[..1], &mut escaped);
-        rest = &special[1..];
+        let Some((first, behind)) = special.split_at_checked(1) else {
+            break;
+        };
+        escape_into(first, &mut escaped);
+        rest = behind;
     }
-    escaped.push_str(rest);
     Bit::Text(escaped.into())
 }
 

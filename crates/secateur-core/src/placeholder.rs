@@ -38,8 +38,8 @@ const MAX_LINE_CHARS: usize = 120;
 /// How much of an output's beginning is looked at for its first line, in bytes.
 pub const MAX_START_BYTES: usize = 1024;
 
-/// How much of it mostly holds the first line.
-pub const USUAL_START_BYTES: usize = 192;
+/// How much of it mostly holds the first line, and how much nearly always.
+pub const USUAL_START_BYTES: [usize; 2] = [96, 192];
 
 /// Whether a description of an output that begins like this needs no more of it.
 #[must_use]
@@ -67,9 +67,10 @@ pub fn may_be_described(chars: usize) -> bool {
 /// none if even that is too long.
 #[must_use]
 pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
-    let mut words = String::from(DESCRIBED);
+    let mut words = String::with_capacity(MAX_DESCRIBED_CHARS);
+    words.push_str(DESCRIBED);
     match output.tool.filter(|tool| !tool.is_empty()) {
-        Some(tool) => words.extend(tool.chars().take(MAX_NAME_CHARS)),
+        Some(tool) => words.push_str(first_chars(tool, MAX_NAME_CHARS)),
         None => words.push_str("the tool"),
     }
     words.push_str(match output.is_error {
@@ -82,17 +83,26 @@ pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
     let fits = |words: &str| words.chars().count() < output.chars;
     let line = output.start.lines().map(str::trim).find(|l| !l.is_empty());
     if let Some(line) = line {
-        let mut told = words.clone();
-        told.push_str(" It began: ");
-        let end = line.char_indices().nth(MAX_LINE_CHARS);
-        told.push_str(&line[..end.map_or(line.len(), |(at, _)| at)]);
-        told.push(']');
-        if fits(&told) {
-            return Some(told.into());
+        let short = words.len();
+        words.push_str(" It began: ");
+        words.push_str(first_chars(line, MAX_LINE_CHARS));
+        words.push(']');
+        if fits(&words) {
+            return Some(words.into());
         }
+        words.truncate(short);
     }
     words.push(']');
     fits(&words).then(|| words.into())
+}
+
+fn first_chars(text: &str, most: usize) -> &str {
+    // No text has more characters than bytes.
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.char_indices().nth(most);
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::edit::{Action, Arrangement, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
 use crate::hash::QuickMap;
-use crate::json::{DecodedChars, DecodedLines, LineBuffer};
+use crate::json::{DecodedChars, DecodedLines, LineBuffer, Spelled};
 use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
 use crate::summary::{Found, Summaries, SummaryKey};
@@ -170,6 +170,14 @@ impl<'s, 'a> Scene<'s, 'a> {
         match self.view.slots(part) {
             [only] => buffer.decode(only.text, self.view.body()),
             _ => buffer.hold(self.view.text(part).into_owned()),
+        }
+    }
+
+    /// The text of a part that is one literal, where it stands, if it is spelled as usual.
+    pub(crate) fn spelled_as_usual(&self, part: PartId) -> Option<Spelled<'a>> {
+        match self.view.slots(part) {
+            [only] => only.text.spelled_as_usual(self.view.body()),
+            _ => None,
         }
     }
 

@@ -1,7 +1,6 @@
 //! What calls and results are about: the kind of tool, and the file. Found once for a body.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::hash::QuickMap;
 use crate::strategy::shell_line::Deed;
@@ -183,10 +182,9 @@ fn is_same(a: &str, b: &str) -> bool {
 }
 
 /// The words of user messages that are names of these files, and when each was first said.
-fn user_words(view: &View<'_>, paths: &[String]) -> HashMap<String, TurnId> {
-    let wanted: std::collections::HashSet<&str> =
-        paths.iter().map(|path| file_name(path)).collect();
-    let mut words = HashMap::new();
+fn user_words(view: &View<'_>, paths: &[String]) -> QuickMap<String, TurnId> {
+    let wanted: QuickMap<&str, ()> = paths.iter().map(|path| (file_name(path), ())).collect();
+    let mut words = QuickMap::default();
     if wanted.is_empty() {
         return words;
     }
@@ -201,7 +199,7 @@ fn user_words(view: &View<'_>, paths: &[String]) -> HashMap<String, TurnId> {
         }
         for word in view.text(id).split(|character| !part_of_name(character)) {
             let word = word.trim_end_matches('.');
-            if wanted.contains(word) {
+            if wanted.contains_key(word) {
                 words.entry(word.to_owned()).or_insert(turn);
             }
         }

@@ -11,8 +11,8 @@ use crate::edit::{Action, Edit, Piece, Why};
 use crate::hash::QuickMap;
 use crate::json::LineBuffer;
 use crate::json::strings::count_chars;
+use crate::line_marks::LineKey;
 use crate::scene::{PartState, Scene};
-use crate::strategy::LineKey;
 use crate::view::PartId;
 
 /// What notes stand for, found once for each part that has them.
@@ -20,6 +20,8 @@ use crate::view::PartId;
 pub(crate) struct CitedLines {
     of: QuickMap<PartId, Box<[LineKey]>>,
     buffer: LineBuffer,
+    /// Scratch: a line as JSON spells it.
+    spelled: Vec<u8>,
     /// Bytes that were read since this was last asked.
     read: usize,
 }
@@ -54,7 +56,7 @@ impl CitedLines {
         self.read += text.len();
         let kept = kept(scene, *part, text.len());
         let mut pieces = vec![Piece::Note(words.clone()), Piece::Note(KEPT.into())];
-        for run in runs(text, &cited) {
+        for run in runs(text, &cited, &mut self.spelled) {
             if pieces.len() > 2 {
                 pieces.push(Piece::Note(GAP.into()));
             }
@@ -81,7 +83,12 @@ impl CitedLines {
 
     /// The lines that were taken from a part with notes when it arrived.
     fn of_note(&mut self, scene: &Scene<'_, '_>, note: PartId) -> &[LineKey] {
-        let Self { of, buffer, read } = self;
+        let Self {
+            of,
+            buffer,
+            spelled,
+            read,
+        } = self;
         of.entry(note).or_insert_with(|| {
             let text = scene.lines(note, buffer).bytes;
             *read += text.len();
@@ -92,7 +99,7 @@ impl CitedLines {
                 kept.get(at).is_none_or(|range| range.start > last)
             };
             let gone = lines(text).filter(is_gone);
-            gone.map(|line| key(&text[line])).collect()
+            gone.map(|line| key(&text[line], spelled)).collect()
         })
     }
 }
@@ -114,11 +121,11 @@ fn kept(scene: &Scene<'_, '_>, part: PartId, len: usize) -> Vec<Range<usize>> {
 }
 
 /// The runs of lines that are cited. A run without a line that says something is none: no note points to it.
-fn runs(text: &[u8], cited: &HashSet<LineKey>) -> Vec<Range<usize>> {
+fn runs(text: &[u8], cited: &HashSet<LineKey>, spelled: &mut Vec<u8>) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let (mut run, mut says) = (0..0, false);
     for line in lines(text) {
-        let key = key(&text[line.clone()]);
+        let key = key(&text[line.clone()], spelled);
         if !cited.contains(&key) {
             continue;
         }
@@ -160,6 +167,6 @@ fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
         .map(move |end| std::mem::replace(&mut start, end)..end)
 }
 
-fn key(line: &[u8]) -> LineKey {
-    LineKey::of(line.strip_suffix(b"\n").unwrap_or(line))
+fn key(line: &[u8], spelled: &mut Vec<u8>) -> LineKey {
+    LineKey::of_text(line.strip_suffix(b"\n").unwrap_or(line), spelled)
 }

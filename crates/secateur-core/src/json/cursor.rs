@@ -304,13 +304,15 @@ impl<'a> Cursor<'a> {
     fn escape(&mut self, excess: &mut Excess) -> Result<(), JsonError> {
         let bytes = self.body.as_bytes();
         match bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+            Some(kind @ (b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => {
                 self.at += 2;
+                excess.has_others |= matches!(kind, b'/' | b'b' | b'f' | b'r');
                 excess.chars += 1;
                 excess.bytes += 1;
                 Ok(())
             }
             Some(b'u') => {
+                excess.has_others = true;
                 let first = self.hex(self.at + 2)?;
                 self.at += 6;
                 if (0xd800..0xdc00).contains(&first)

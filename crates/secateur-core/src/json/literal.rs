@@ -27,7 +27,7 @@ pub(super) fn closing_quote(bytes: &[u8], at: usize) -> Option<(usize, Excess)> 
 /// The same, if a compact writer would spell every escape of the literal as it is.
 pub(super) fn closing_quote_of_compact(bytes: &[u8], at: usize) -> Option<(usize, Excess)> {
     let end = at_best(LongLiteral { bytes, at })?;
-    (!end.has_others).then_some((end.at, end.excess))
+    (!end.excess.has_others).then_some((end.at, end.excess))
 }
 
 /// As on a machine with the narrow lanes only.
@@ -41,8 +41,6 @@ pub(super) fn closing_quote_narrow(bytes: &[u8], at: usize) -> Option<(usize, Ex
 struct End {
     at: usize,
     excess: Excess,
-    /// Whether there are escapes of other things than newlines, tabs, quotes and backslashes.
-    has_others: bool,
 }
 
 /// The same for a literal of any length.
@@ -73,7 +71,6 @@ impl Task for LongLiteral<'_> {
                 return Some(End {
                     at: at + end,
                     excess: literal.excess,
-                    has_others: literal.has_others,
                 });
             }
             at += WINDOW;
@@ -84,7 +81,6 @@ impl Task for LongLiteral<'_> {
 #[derive(Default)]
 struct Literal {
     excess: Excess,
-    has_others: bool,
     /// 1 if the last byte of the window before was a backslash that escapes.
     carry: u64,
     /// Where the last `\u` escape of a high surrogate ended, if nothing paired it yet.
@@ -118,7 +114,7 @@ impl Literal {
         }
         let others = escaped & inside & !(quotes | backslashes | newlines_and_tabs::<L>(window));
         if others != 0 {
-            self.has_others = true;
+            self.excess.has_others = true;
             let numbered = others & !rare_escapes::<L>(window);
             if numbered & !letters_u::<L>(window) != 0 {
                 return None;

@@ -14,6 +14,7 @@ mod line_buffer;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod literal;
 mod path;
+mod spelled_lines;
 mod step;
 pub(crate) mod strings;
 mod text;
@@ -29,7 +30,9 @@ pub use error::{JsonError, JsonProblem};
 pub use escape::escape_into;
 pub(crate) use line_buffer::{DecodedLines, LineBuffer};
 pub use path::path_at;
+pub(crate) use spelled_lines::spelled_line_ends;
 pub use text::{DecodedChars, JsonStr, OffsetMap};
+pub(crate) use text::{Spelled, unescaped};
 
 /// A half-open byte range of the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

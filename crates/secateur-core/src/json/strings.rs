@@ -5,7 +5,7 @@ use super::step::{Steps, Work, do_at_best};
 
 /// The offset of the first `"`, `\` or control character at or after `at`, or the end of `bytes`.
 #[inline(always)]
-pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn next_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = Block::at(bytes, at) {
         if let Some(special) = first(block.specials()) {
             return at + special;

@@ -13,6 +13,14 @@ pub struct JsonStr {
     excess: Excess,
 }
 
+/// A text as most writers spell it in JSON: newlines, tabs, quotes and backslashes have a backslash before them,
+/// and nothing else has. Texts that are spelled so are equal where their raw bytes are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spelled<'a> {
+    pub(crate) raw: &'a str,
+    pub(crate) decoded_len: usize,
+}
+
 /// What the raw bytes of a literal are beyond its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Excess {
@@ -20,6 +28,8 @@ pub(super) struct Excess {
     pub(super) chars: u32,
     /// Raw bytes less decoded bytes: more than nothing wherever an escape is.
     pub(super) bytes: u32,
+    /// Whether there are escapes of other things than newlines, tabs, quotes and backslashes.
+    pub(super) has_others: bool,
 }
 
 impl JsonStr {
@@ -43,6 +53,14 @@ impl JsonStr {
     #[must_use]
     pub fn is_escaped(self) -> bool {
         self.excess.bytes > 0
+    }
+
+    /// The text where it stands, if everything that is escaped must be, and is in its short form.
+    pub(crate) fn spelled_as_usual(self, body: &str) -> Option<Spelled<'_>> {
+        (!self.excess.has_others).then(|| Spelled {
+            raw: self.raw(body),
+            decoded_len: self.decoded_len(),
+        })
     }
 
     /// How many characters (Unicode scalar values) the decoded text has. Looks at nothing.
@@ -169,7 +187,7 @@ impl JsonStr {
     }
 }
 
-fn unescaped(raw: &str) -> String {
+pub(crate) fn unescaped(raw: &str) -> String {
     let mut out = Vec::new();
     unescape_into(raw, &mut out);
     // What is decoded from UTF-8 is UTF-8.

@@ -59,6 +59,12 @@ pub(super) fn newlines_and_tabs<L: Lanes>(bytes: &[u8; WINDOW]) -> u64 {
     L::mask(bytes, |lanes| lanes.equal(b'n').or(lanes.equal(b't')))
 }
 
+/// The letter of an escaped newline.
+#[inline(always)]
+pub(super) fn letters_n<L: Lanes>(bytes: &[u8; WINDOW]) -> u64 {
+    L::mask(bytes, |lanes| lanes.equal(b'n'))
+}
+
 /// The letters of the other escapes of two bytes, `"` and `\` aside.
 #[inline(always)]
 pub(super) fn rare_escapes<L: Lanes>(bytes: &[u8; WINDOW]) -> u64 {
@@ -146,6 +152,7 @@ mod tests {
                     assert_eq!(newlines_and_tabs::<L>(&bytes), frequent);
                     let rare = expected(|byte| b"bfr/".contains(&byte));
                     assert_eq!(rare_escapes::<L>(&bytes), rare);
+                    assert_eq!(letters_n::<L>(&bytes), expected(|byte| byte == b'n'));
                     assert_eq!(letters_u::<L>(&bytes), expected(|byte| byte == b'u'));
                 }
             }

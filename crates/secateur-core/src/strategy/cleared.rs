@@ -36,10 +36,11 @@ impl Words<'_> {
     ) -> Edit {
         let described = || {
             let tool = scene.tool_name(result);
-            let mut start = scene.text_start(result, placeholder::USUAL_START_BYTES);
-            if !placeholder::has_first_line(&start) {
-                start = scene.text_start(result, placeholder::MAX_START_BYTES);
-            }
+            let usual = placeholder::USUAL_START_BYTES.into_iter();
+            let mut starts = usual.map(|bytes| scene.text_start(result, bytes));
+            let start = starts.find(|start| placeholder::has_first_line(start));
+            let start =
+                start.unwrap_or_else(|| scene.text_start(result, placeholder::MAX_START_BYTES));
             placeholder::describe(Cleared {
                 tool: tool.as_deref(),
                 is_error: scene.marks_errors().then(|| scene.is_error(result)),

@@ -10,7 +10,6 @@ mod context_size;
 mod digest;
 mod failed_inputs;
 mod head_and_tail;
-mod line_space;
 mod long_arrivals;
 mod long_messages;
 mod loose_whitespace;
@@ -23,7 +22,6 @@ mod padded_listings;
 #[cfg(test)]
 mod properties;
 mod repeated_lines;
-pub(crate) use repeated_lines::line_key::LineKey;
 mod repeated_results;
 mod replaced_text;
 pub(crate) mod shell_line;

@@ -15,11 +15,11 @@
 //!
 //! Works on arrival, so no cached byte is rewritten. Idempotent.
 
-use super::line_space::{is_space, leading_spaces};
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line};
 use crate::edit::{Plan, StrategyId, Why};
+use crate::line_marks::{ARROW, Behind, Number};
 use crate::scene::Scene;
 use crate::view::PartId;
 
@@ -75,89 +75,41 @@ impl Arrivals for Run<'_> {
             _ => {}
         }
     }
+
+    /// A path ends where it does in the text.
+    fn wants_decoded(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
+        self.0.group_hits && scene.tool_class(part) == Some(ToolClass::Search)
+    }
 }
 
 /// A text with fewer numbered lines is no listing.
 const MIN_NUMBERED: usize = 3;
 
-const ARROW: &[u8] = "→".as_bytes();
-
-/// A line of a listing: where its number starts, where it ends, and the number. Behind it stands an arrow,
-/// or a tab as in `cat -n`.
-struct Numbered {
-    start: usize,
-    end: usize,
-    number: u64,
-    has_arrow: bool,
-}
-
-#[inline]
-fn numbered(line: &[u8]) -> Option<Numbered> {
-    let start = leading_spaces(line);
-    let (mut end, mut number) = (start, 0);
-    while let Some(digit @ b'0'..=b'9') = line.get(end) {
-        number = number * 10 + u64::from(digit - b'0');
-        end += 1;
-        if end - start > 9 {
-            return None;
-        }
-    }
-    if end == start {
-        return None;
-    }
-    let has_arrow = line[end..].starts_with(ARROW);
-    (has_arrow || line.get(end) == Some(&b'\t')).then_some(Numbered {
-        start,
-        end,
-        number,
-        has_arrow,
-    })
-}
-
-/// Whether a line can stand without its arrow: it must look neither numbered nor like a note.
-#[inline]
-fn can_be_bare(code: &[u8]) -> bool {
-    let spaces = leading_spaces(code);
-    let others = code[spaces..].iter();
-    let indent = spaces + others.take_while(|byte| is_space(**byte)).count();
-    match code.get(indent) {
-        Some(b'0'..=b'9' | b'[') => false,
-        Some(0x80..) => {
-            let code = std::str::from_utf8(code).unwrap_or_default().trim_start();
-            !code.starts_with(|first: char| first.is_ascii_digit() || "→[".contains(first))
-        }
-        _ => true,
-    }
-}
-
 /// Takes off what can go at the start of each line. Returns whether the text is a listing.
 fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
-    let bytes = text.bytes();
-    let mut all = text.lines().iter();
-    let numbers = all
-        .by_ref()
-        .filter_map(|line| numbered(bytes.get(line.keep())?));
-    if numbers.take(MIN_NUMBERED).count() < MIN_NUMBERED {
+    let numbered = text.numbers().iter().filter(|number| number.is_there());
+    if numbered.take(MIN_NUMBERED).count() < MIN_NUMBERED {
         return false;
     }
-    let mut before = None;
-    let cut = |bytes: &[u8]| {
-        let Some(line) = numbered(bytes) else {
-            before = None;
-            return (0, 0);
-        };
-        let follows = before.is_some_and(|before: u64| before + 1 == line.number);
-        before = Some(line.number);
-        // Without its number a line must still show where its text starts: a tab would not.
-        let is_tenth = bytes[line.end - 1] == b'0';
-        if !(sparse && line.has_arrow && follows && !is_tenth) {
-            return (line.start, line.start);
-        }
-        let code = line.end + ARROW.len();
-        if bare && can_be_bare(&bytes[code..]) {
-            (code, line.end + 1)
+    /// No line has this number.
+    const NO_NUMBER: u32 = u32::MAX;
+    let mut expected = NO_NUMBER;
+    let cut = |number: &Number| {
+        let start = number.spaces as usize;
+        let end = start + usize::from(number.digits);
+        let follows = number.value == expected;
+        expected = if number.is_there() {
+            number.value + 1
         } else {
-            (line.end, line.end)
+            NO_NUMBER
+        };
+        let can_go = sparse && follows && !number.value.is_multiple_of(10);
+        match number.behind {
+            Behind::NoNumber => (0, 0),
+            Behind::LooseArrow if can_go && bare => (end + ARROW.len(), end + 1),
+            Behind::LooseArrow | Behind::Arrow if can_go => (end, end),
+            // Without its number a line must still show where its text starts: a tab would not.
+            _ => (start, start),
         }
     };
     text.cut_starts(cut, PaddedListings::ID, Why::ListingPadding);
@@ -199,13 +151,11 @@ fn grouped(text: &mut ArrivalText<'_>) -> Option<Vec<Line>> {
         let mut line = text.lines()[at];
         match hit {
             Some((here, rest)) if current == Some(here) || path(at + 1) == Some(here) => {
-                let start = line.keep().start;
                 if current != Some(here) {
-                    let shown = text.split_off(&mut line, start..start + here.len());
-                    lines.push(shown);
+                    lines.push(text.split_off(&mut line, here.len()));
                     current = Some(here);
                 }
-                line = line.from(start + rest);
+                line = line.without_start(rest);
             }
             _ => current = None,
         }
@@ -221,10 +171,14 @@ mod tests {
     use crate::json::LineBuffer;
 
     fn arriving<'t>(text: &str, buffer: &'t mut LineBuffer) -> ArrivalText<'t> {
-        ArrivalText::new(buffer.hold(text.to_owned()), text.chars().count())
+        ArrivalText::new(
+            buffer.hold(text.to_owned()),
+            text.chars().count(),
+            Vec::new(),
+        )
     }
 
-    fn render(text: &str, arriving: ArrivalText<'_>) -> Option<String> {
+    fn render(text: &str, mut arriving: ArrivalText<'_>) -> Option<String> {
         let (pieces, ..) = arriving.finish()?;
         let spell = |piece: &Piece| match piece {
             Piece::Keep(range) => text[range.clone()].to_owned(),

@@ -62,6 +62,43 @@ fn says() -> impl Strategy<Value = Vec<Say>> {
     })
 }
 
+/// Output of tools: listings, hits, logs, with lines that come again.
+fn output() -> impl Strategy<Value = String> {
+    let lines = prop::sample::select(vec![
+        "     1→fn a() {\n",
+        "     2→    let path = \"/a/b\";\n",
+        "     3→\tlet tab = '\\t';\n",
+        "     4→}\n",
+        "    10→// the tenth line of a file\n",
+        "  let path = \"/a/b\";\n",
+        "src/a.rs:12:let path = 1;\n",
+        "src/a.rs:13:let other = 2;\n",
+        "test round_trip::deep ... ok\n",
+        "\t\tlet tab = '\\t';   \n",
+        "é漢🙂 a longer line that says something\n",
+        "\n",
+    ]);
+    prop::collection::vec(lines, 1..40).prop_map(|lines| lines.concat())
+}
+
+fn outputs() -> impl Strategy<Value = Vec<Say>> {
+    let tool = prop::sample::select(vec!["Read", "Bash", "Grep", "Edit"]);
+    let exchange =
+        (tool, output()).prop_map(|(tool, text)| vec![Say::Call(tool), Say::Result(text)]);
+    prop::collection::vec(exchange, 1..8).prop_map(|exchanges| {
+        let mut says = vec![Say::User("Look at src/a.rs.".to_owned())];
+        says.extend(exchanges.into_iter().flatten());
+        says
+    })
+}
+
+/// What works on arrival, with limits that short texts reach.
+const ON_ARRIVAL: &str = "strategies = ['padded-listings', 'repeated-lines', 'long-arrivals', 'stale-results']\n\
+    [padded-listings]\nsparse_numbers = true\nbare_lines = true\n\
+    [repeated-lines]\nmin_lines = 1\nmin_chars = 20\n\
+    [long-arrivals]\nmax_chars = 400\nkeep_chars = 300\n\
+    [stale-results]\nmin_chars = 100\ncommands = 1\n";
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -89,6 +126,18 @@ proptest! {
                 prop_assert!(drops.iter().all(|&turn| Some(turn) != last_user));
                 prop_assert!(!found.turns.is_empty());
             }
+        }
+    }
+
+    /// A slash may be escaped, and then a text is decoded instead of looked at where it stands.
+    #[test]
+    fn what_is_cut_does_not_depend_on_how_a_text_is_spelled(says in outputs()) {
+        for dialect in DialectId::ALL {
+            let usual = body(dialect, &says);
+            let found = pruned_once(dialect, usual.as_bytes(), ON_ARRIVAL);
+            let otherwise = pruned_once(dialect, usual.replace('/', "\\/").as_bytes(), ON_ARRIVAL);
+            prop_assert_eq!(&found.report.plan.edits, &otherwise.report.plan.edits, "{}", usual);
+            prop_assert_eq!(found.turns, otherwise.turns);
         }
     }
 

@@ -16,17 +16,16 @@
 //!
 //! Works on arrival, so no cached byte is rewritten.
 
-pub(crate) mod line_key;
 mod shown;
 
-use super::line_space::leading_spaces;
 use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals};
+use crate::arrival::{ArrivalText, Arrivals, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
+use crate::line_marks::LineKey;
+use crate::line_space::{leading_spaces, tab};
 use crate::scene::Scene;
 use crate::tool_facts::ToolFacts;
 use crate::view::PartId;
-use line_key::LineKey;
 use shown::{Length, Repeat, Shown};
 
 options! {
@@ -62,6 +61,7 @@ impl Strategy for RepeatedLines {
             options: self,
             shown: Shown::default(),
             keys: Vec::new(),
+            spelled: Vec::new(),
         }))
     }
 }
@@ -71,6 +71,8 @@ struct Run<'o> {
     shown: Shown,
     /// Scratch: the lines of the text that is looked at.
     keys: Vec<LineKey>,
+    /// Scratch: a line as JSON spells it.
+    spelled: Vec<u8>,
 }
 
 /// Arguments that put text into a file.
@@ -81,14 +83,17 @@ impl Arrivals for Run<'_> {
         self.shown.expect(scene.view.body().len());
         for text in scene.string_args(part, &TEXT_KEYS) {
             // Only lines that stand in JSON as they are can be found again by their reader.
-            let is_spelled = |line: &str| {
-                let line = line.trim().as_bytes();
-                memchr::memchr3(b'"', b'\\', b'\t', line).is_none()
-            };
+            let is_plain =
+                |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
+            let is_spelled = |line: &str| is_plain(line) || is_plain(line.trim());
+            let spelled = &mut self.spelled;
             self.keys.clear();
             self.keys.extend(text.lines().map(|line| {
-                let key = LineKey::of(line.as_bytes());
-                if is_spelled(line) { key } else { LineKey::GONE }
+                if is_spelled(line) {
+                    LineKey::of_text(line.as_bytes(), spelled)
+                } else {
+                    LineKey::GONE
+                }
             }));
             self.shown.add(part, &self.keys);
         }
@@ -100,16 +105,14 @@ impl Arrivals for Run<'_> {
         }
         self.shown.expect(scene.view.body().len());
         self.keys.clear();
-        let count = text.lines().len();
-        self.keys
-            .extend((0..count).map(|at| LineKey::of(text.line(at))));
+        self.keys.extend_from_slice(text.keys());
         let facts = scene.tool_facts();
         let length = LongEnough {
             options: self.options,
             facts,
             file: facts.file(part),
         };
-        let size = |at: usize| text.line(at).len() + 1;
+        let size = |at: usize| text.lines().get(at).map_or(0, |line| text.size(line));
         let repeats = self.shown.take_in(part, &mut self.keys, &length, size);
         if repeats.is_empty() {
             return;
@@ -142,8 +145,13 @@ impl Length for LongEnough<'_> {
         self.is_long(lines, chars) || (self.is_long_in_file(lines, chars) && is_same_file())
     }
 
-    fn may_be_enough(&self, lines: usize, chars: usize) -> bool {
-        self.is_long(lines, chars) || (self.file.is_some() && self.is_long_in_file(lines, chars))
+    fn shortest_line(&self) -> usize {
+        let options = self.options;
+        let anywhere = (options.min_lines <= 1).then_some(options.min_chars);
+        let in_file = self.file.is_some() && options.same_file_min_lines <= 1;
+        let in_file = in_file.then_some(options.same_file_min_chars);
+        let limits = [anywhere, in_file].into_iter().flatten();
+        limits.min().unwrap_or(usize::MAX)
     }
 
     fn counts_beyond(&self, chars: usize) -> bool {
@@ -176,18 +184,18 @@ fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
 
 /// The number that a line came with, in a listing or a search result.
 fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
-    let kept = text.lines().get(at)?.keep().start;
-    let before = text.bytes().get(..kept)?;
-    let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-    leading_number(text.bytes().get(start..)?).or_else(|| leading_number(text.line(at)))
+    let line = text.lines().get(at)?;
+    leading_number(text.uncut(line), text.spelling())
+        .or_else(|| leading_number(text.kept(line), text.spelling()))
 }
 
 /// The number at the start of a line, if a separator stands behind it.
-fn leading_number(line: &[u8]) -> Option<u64> {
+fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
     let line = &line[leading_spaces(line)..];
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = line.split_at(digits);
-    let is_separated =
-        matches!(rest.first(), Some(b'\t' | b':' | b'-')) || rest.starts_with("→".as_bytes());
+    let is_separated = matches!(rest.first(), Some(b':' | b'-'))
+        || rest.starts_with("→".as_bytes())
+        || rest.starts_with(tab(spelling));
     is_separated.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
 }

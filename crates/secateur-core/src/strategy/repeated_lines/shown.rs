@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::line_key::LineKey;
+use crate::line_marks::LineKey;
 use crate::view::PartId;
 
 /// A run of lines found earlier.
@@ -17,8 +17,8 @@ pub(super) trait Length {
     /// Whether a run of so many lines and characters is long enough in this source.
     fn is_enough(&self, lines: usize, chars: usize, source: PartId) -> bool;
 
-    /// Whether it is in any source.
-    fn may_be_enough(&self, lines: usize, chars: usize) -> bool;
+    /// The fewest characters with which a run of one line may be enough in any source.
+    fn shortest_line(&self) -> usize;
 
     /// Whether more characters than these could change an answer.
     fn counts_beyond(&self, chars: usize) -> bool;
@@ -30,18 +30,28 @@ const SPOTS_PER_LINE: usize = 6;
 /// About how many bytes of a conversation bring a line.
 const BYTES_PER_LINE: usize = 48;
 
-/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here,
-/// close together.
+/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here, in
+/// one place: a lookup waits for memory once.
+#[derive(Clone, Copy)]
 struct Known {
     key: LineKey,
     /// A byte of the mark of the line behind it, for each of its newest spots, the newest lowest: most runs of
     /// one line end without a look at any text.
     nexts: u64,
-    /// Its newest spot, as index + 1.
-    newest: u32,
+    /// Its newest spot, and the text that it is in.
+    newest: Spot,
+    newest_text: u32,
 }
 
 impl Known {
+    /// A free place: no line that may start a run has the key of one that is gone.
+    const NONE: Self = Self {
+        key: LineKey::GONE,
+        nexts: 0,
+        newest: 0,
+        newest_text: 0,
+    };
+
     /// Whether the line may stand behind one of the newest spots of this one.
     fn may_precede(&self, line: LineKey) -> bool {
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -52,23 +62,8 @@ impl Known {
     }
 }
 
-/// A slot of the table: a part of a known line's key, and its index + 1; 0 is free. Most other lines are told apart
-/// without a look at the line.
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    tag: u32,
-    number: u32,
-}
-
-/// A place where a line stands.
-#[derive(Clone, Copy)]
-struct Spot {
-    text: u32,
-    /// Index in [`Shown::lines`].
-    line: u32,
-    /// The spot of an equal line before it, as index + 1; 0 is none.
-    older: u32,
-}
+/// A place where a line stands, as index in [`Shown::lines`] + 1; 0 is none.
+type Spot = u32;
 
 struct Text {
     part: PartId,
@@ -84,12 +79,16 @@ pub(super) struct Shown {
     texts: Vec<Text>,
     /// The lines of all texts, one text after the other.
     lines: Vec<LineKey>,
-    spots: Vec<Spot>,
-    /// The lines that may start a run, each once.
-    known: Vec<Known>,
-    /// Where known lines are found. Never more than half full; its length is a power of two.
-    table: Vec<Entry>,
-    /// Scratch: the known lines that the lines which are looked for are, as index + 1; 0 is none.
+    /// For each of them: its text.
+    text_of: Vec<u32>,
+    /// For each of them that may start a run: the spot of an equal line before it.
+    older: Vec<Spot>,
+    /// The lines that may start a run, each once. Its length is a power of two, and five of eight places are taken at
+    /// most.
+    table: Vec<Known>,
+    /// How many there are.
+    known: usize,
+    /// Scratch: where the lines which are looked for stand in the table, as index + 1; 0 is nowhere.
     found: Vec<u32>,
 }
 
@@ -99,9 +98,9 @@ impl Shown {
         if self.table.is_empty() {
             let lines = bytes / BYTES_PER_LINE;
             self.lines.reserve(lines);
-            self.spots.reserve(lines);
-            self.known.reserve(lines / 2);
-            self.make_room(lines / 4);
+            self.text_of.reserve(lines);
+            self.older.reserve(lines);
+            self.make_room(lines / 5);
         }
     }
 
@@ -115,27 +114,27 @@ impl Shown {
         size: impl Fn(usize) -> usize,
     ) -> Vec<Repeat> {
         self.make_room(keys.len());
-        let mut known_lines = std::mem::take(&mut self.found);
-        known_lines.clear();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
         // All at once: the machine waits for many places of the table together.
-        known_lines.extend(keys.iter().map(|key| self.find(*key)));
+        found.extend(keys.iter().map(|key| self.find(*key)));
+        let shortest = length.shortest_line();
         let mut repeats = Vec::new();
         let mut at = 0;
-        while let Some(number) = known_lines.get(at) {
+        while let Some(&number) = found.get(at) {
+            let first = at;
             at += 1;
-            let Some(known) = self.known(*number) else {
+            let Some(known) = self.known(number) else {
                 continue;
             };
-            let first = at - 1;
             let may_go_on = keys.get(at).is_some_and(|next| known.may_precede(*next));
-            // A run of one line, which most are, is mostly too short wherever it stands.
-            if !may_go_on && !length.may_be_enough(1, size(first)) {
-                continue;
-            }
             let longest = if may_go_on {
                 self.longest(known, &keys[first..])
+            // A run of one line, which most are, is mostly too short wherever it stands.
+            } else if size(first) >= shortest {
+                self.newest_live(known).map(|source| (1, source))
             } else {
-                self.newest_live(known.newest).map(|source| (1, source))
+                continue;
             };
             if let Some((lines, source)) = longest
                 && length.is_enough(lines, chars(first..first + lines, length, &size), source)
@@ -151,8 +150,8 @@ impl Shown {
         for repeat in &repeats {
             keys[repeat.first..repeat.first + repeat.lines].fill(LineKey::GONE);
         }
-        self.push(part, keys, &known_lines);
-        self.found = known_lines;
+        self.push(part, keys, &found);
+        self.found = found;
         repeats
     }
 
@@ -162,84 +161,96 @@ impl Shown {
         self.push(part, keys, &[]);
     }
 
-    /// `known`: the known lines that these are, as index + 1, where that was looked up.
-    fn push(&mut self, part: PartId, keys: &[LineKey], known: &[u32]) {
+    /// `found`: where these lines stand in the table, as index + 1, if they were looked up and are known.
+    fn push(&mut self, part: PartId, keys: &[LineKey], found: &[u32]) {
         let text = index(self.texts.len());
         let first = self.lines.len();
+        let end = first + keys.len();
+        self.lines.extend_from_slice(keys);
+        self.text_of.resize(end, text);
+        self.older.resize(end, 0);
         for (at, &key) in keys.iter().enumerate() {
             if !key.is_anchor() {
                 continue;
             }
-            let number = match known.get(at) {
+            let number = match found.get(at) {
                 Some(&number) if number > 0 => number,
                 // A line above may have been the first of its kind.
                 _ => self.know(key),
             };
             let next = keys.get(at + 1).map_or(0, |next| next.mark());
-            let spot = index(self.spots.len() + 1);
-            if let Some(known) = self.known.get_mut(number as usize - 1) {
+            let older = self.older.get_mut(first + at);
+            if let (Some(known), Some(older)) = (self.table.get_mut(number as usize - 1), older) {
                 known.nexts = known.nexts << 8 | u64::from(next);
-                self.spots.push(Spot {
-                    text,
-                    line: index(first + at),
-                    older: std::mem::replace(&mut known.newest, spot),
-                });
+                *older = std::mem::replace(&mut known.newest, index(first + at + 1));
+                known.newest_text = text;
             }
         }
-        self.lines.extend_from_slice(keys);
         self.texts.push(Text {
             part,
-            end: index(self.lines.len()),
+            end: index(end),
             is_gone: false,
         });
     }
 
-    /// The spot of this index + 1.
-    fn spot(&self, number: u32) -> Option<&Spot> {
-        self.spots.get((number as usize).checked_sub(1)?)
+    /// The text that a spot is in, and the spot of an equal line before it.
+    fn at_spot(&self, spot: Spot) -> Option<(&Text, Spot)> {
+        let line = (spot as usize).checked_sub(1)?;
+        let text = self.texts.get(*self.text_of.get(line)? as usize)?;
+        Some((text, *self.older.get(line)?))
     }
 
     /// The known line of this index + 1.
+    #[inline]
     fn known(&self, number: u32) -> Option<&Known> {
-        self.known.get((number as usize).checked_sub(1)?)
+        self.table.get((number as usize).checked_sub(1)?)
     }
 
-    /// The number of a line, which is known from now on.
+    /// Where a line stands in the table, as index + 1; it is known from now on.
     fn know(&mut self, key: LineKey) -> u32 {
         let slot = self.slot(key);
-        if self.table[slot].number == 0 {
-            self.known.push(Known {
-                key,
-                nexts: 0,
-                newest: 0,
-            });
-            self.table[slot] = Entry {
-                tag: key.tag(),
-                number: index(self.known.len()),
-            };
+        if self.table[slot].key != key {
+            self.table[slot] = Known { key, ..Known::NONE };
+            self.known += 1;
         }
-        self.table[slot].number
+        index(slot + 1)
     }
 
-    /// The number of a line that may start a run, if it is known; else 0.
+    /// Where a line that may start a run stands in the table, as index + 1, if it is known; else 0. Whether it is
+    /// cannot be guessed, so nothing here hangs on it.
     #[inline]
     fn find(&self, key: LineKey) -> u32 {
-        if key.is_anchor() {
-            self.table[self.slot(key)].number
-        } else {
-            0
+        let first = key.slot(self.table.len().trailing_zeros());
+        let there = self.table[first].key;
+        // Few lines stand in another's place.
+        if there != key && there != LineKey::GONE && key.is_anchor() {
+            let slot = self.slot(key);
+            return if self.table[slot].key == key {
+                index(slot + 1)
+            } else {
+                0
+            };
+        }
+        u32::from(there == key && key.is_anchor()) * index(first + 1)
+    }
+
+    /// The newest live text that holds a line.
+    fn newest_live(&self, known: &Known) -> Option<PartId> {
+        match self.texts.get(known.newest_text as usize) {
+            Some(text) if !text.is_gone => Some(text.part),
+            _ => self.older_live(known.newest),
         }
     }
 
-    /// The newest live text that holds the line of this spot, given as index + 1.
-    fn newest_live(&self, mut next: u32) -> Option<PartId> {
+    /// The newest live text that holds the line of this spot or of one before.
+    #[inline(never)]
+    fn older_live(&self, mut next: Spot) -> Option<PartId> {
         for _ in 0..SPOTS_PER_LINE {
-            let spot = self.spot(next)?;
-            let text = &self.texts[spot.text as usize];
+            let (text, older) = self.at_spot(next)?;
             if !text.is_gone {
                 return Some(text.part);
             }
-            next = spot.older;
+            next = older;
         }
         None
     }
@@ -253,18 +264,18 @@ impl Shown {
         let mut next = known.newest;
         let mut best: Option<(usize, PartId)> = None;
         for mark in &marks[..SPOTS_PER_LINE] {
-            let Some(spot) = self.spot(next) else {
+            let Some((text, older)) = self.at_spot(next) else {
                 break;
             };
-            next = spot.older;
+            let line = next as usize - 1;
+            next = older;
             if *mark != second && best.is_some() {
                 continue;
             }
-            let text = &self.texts[spot.text as usize];
             if text.is_gone {
                 continue;
             }
-            let there = &self.lines[spot.line as usize..text.end as usize];
+            let there = &self.lines[line..text.end as usize];
             let same = keys.iter().zip(there).take_while(|(a, b)| a == b).count();
             if best.is_none_or(|(lines, _)| same > lines) {
                 best = Some((same, text.part));
@@ -285,32 +296,24 @@ impl Shown {
     /// The slot of a line, or the free one where it belongs.
     fn slot(&self, key: LineKey) -> usize {
         let mut slot = key.slot(self.table.len().trailing_zeros());
-        loop {
-            let Entry { tag, number } = self.table[slot];
-            let is_it = || self.known(number).is_none_or(|known| known.key == key);
-            if number == 0 || (tag == key.tag() && is_it()) {
-                return slot;
-            }
+        while self.table[slot].key != key && self.table[slot].key != LineKey::GONE {
             slot = (slot + 1) & (self.table.len() - 1);
         }
+        slot
     }
 
     /// Makes room for so many more lines.
     fn make_room(&mut self, lines: usize) {
-        let wanted = (self.known.len() + lines) * 2;
+        let wanted = (self.known + lines) / 5 * 8 + 8;
         if wanted <= self.table.len() {
             return;
         }
         // No larger than it must be: a lookup waits for memory.
         let slots = wanted.next_power_of_two().max(1 << 10);
-        self.table = vec![Entry::default(); slots];
-        for at in 0..self.known.len() {
-            let key = self.known[at].key;
-            let slot = self.slot(key);
-            self.table[slot] = Entry {
-                tag: key.tag(),
-                number: index(at + 1),
-            };
+        let before = std::mem::replace(&mut self.table, vec![Known::NONE; slots]);
+        for known in before.iter().filter(|known| known.key != LineKey::GONE) {
+            let slot = self.slot(known.key);
+            self.table[slot] = *known;
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::index::Index;
+use crate::arrival::Spelling;
 use crate::hash::line_hash;
 use crate::json::DecodedLines;
 #[cfg(test)]
 use crate::json::LineBuffer;
-use crate::strategy::line_space::{leading_spaces, trim_end, trim_start};
+use crate::line_space::{leading_spaces, trim_end, trim_start};
 
 /// A line with fewer characters says too little to be recognised by.
 const MIN_DISTINCTIVE_BYTES: usize = 8;
@@ -52,7 +53,7 @@ impl Lines {
                 continue;
             }
             let raw = &text[start as usize..end as usize];
-            let line = trim_end(raw);
+            let line = trim_end(raw, Spelling::Text);
             let numbered = if is_listing { number(line) } else { None };
             let (code_from, number) = match numbered {
                 Some((number, length)) => (length, Some(number)),
@@ -66,7 +67,8 @@ impl Lines {
             last = number;
             let code = &line[code_from..];
             let is_distinctive = (number.is_some() || !is_listing)
-                && trim_start(code, leading_spaces(code)).len() >= MIN_DISTINCTIVE_BYTES;
+                && trim_start(&code[leading_spaces(code)..], Spelling::Text).len()
+                    >= MIN_DISTINCTIVE_BYTES;
             lines.push(Line {
                 start,
                 code: (start + offset(code_from), start + offset(line.len())),
