@@ -9,7 +9,7 @@
 //!
 //! ## When it stays out
 //! Results of tools that are not known to show files, commands or searches, and texts that were
-//! replaced as a whole. A part that a note points to stays as long as the note does.
+//! replaced as a whole. What a note points to stays as long as the note does.
 //!
 //! ## Example
 //! Lines 40 to 159 that were read before become `[40-159 as above]`.

@@ -3,16 +3,18 @@
 //! ## What it cuts
 //! Results of at least `min_chars` characters, by what they show and how long ago they were last of use,
 //! counted in requests:
-//! - a file that was edited and then left alone (`edited_files`), a file last touched before the user
-//!   spoke again (`past_files`), any other file (`other_files`), a file that the user named (`named_files`);
+//! - a file that was edited after it was read, and then left alone (`edited_files`), a file last touched before
+//!   the user spoke again (`past_files`), any other file (`other_files`), a file that the user named
+//!   (`named_files`); commands that show a file (`cat`, `sed -n`) count as reads, `rg`, `find` and `ls` as
+//!   searches;
 //! - output of commands, searches, edits, other agents and other tools, by age; half of that once the
 //!   user has spoken again (`past_percent`).
 //!
-//! The result becomes a note that names the tool and the size and says how to get it back.
+//! The result becomes a note that names the tool and the size and says how to get it back. Lines that newer
+//! notes point to stay behind it.
 //!
 //! ## When it stays out
-//! An age of 0 means never. Results with images, results that newer notes point to, and results of the
-//! present exchange stay.
+//! An age of 0 means never. Results with images and results of the present exchange stay.
 //!
 //! ## Example
 //! A file was read, edited, and not named again for three requests: its old content goes; the edit itself
@@ -34,7 +36,7 @@ options! {
     pub struct StaleResults {
         /// Shorter results stay, in characters.
         min_chars: usize = 2000,
-        /// Requests since an edited file was last touched, after which what was read of it goes.
+        /// Requests since an edited file was last touched, after which what was read of it before goes.
         edited_files: usize = 3,
         /// The same for files last touched before the user spoke again.
         past_files: usize = 8,
