@@ -1,6 +1,7 @@
 //! Replay benchmark on real sessions: the peers' policies, and the engine under any setting.
 //!
-//! `lab-replay SESSIONS COMMAND…`. Commands, one or more: `peers`, `steps`, `ablation`, `frontier`,
+//! `lab-replay SESSIONS [--shell] COMMAND…`. With `--shell` the sessions are those of an agent that reads and searches by
+//! commands. Commands, one or more: `peers`, `steps`, `ablation`, `frontier`,
 //! `crossvalidate`, `shares`, `clearing`. The last may be `engine SETTING…`: a row for each setting, which is
 //! a preset, or `preset;key.path=value;…`. What one command has replayed the next does not replay again.
 
@@ -29,7 +30,7 @@ use rows::Row;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(path) = arguments.next() else {
-        println!("usage: lab-replay SESSIONS COMMAND…");
+        println!("usage: lab-replay SESSIONS [--shell] COMMAND…");
         return ExitCode::FAILURE;
     };
     let loaded = match read_path(Path::new(&path)) {
