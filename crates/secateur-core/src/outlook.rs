@@ -11,7 +11,7 @@ use crate::allowance;
 use crate::compose;
 use crate::edit::Edit;
 use crate::guard;
-use crate::scene::{PartState, Scene};
+use crate::scene::Scene;
 use crate::strategy::Strategy;
 use crate::view::PartId;
 
@@ -157,7 +157,7 @@ impl<'o> Outlook<'o> {
                 let is_open = prospects.arrive(scene, part);
                 owner = owner.or(is_open.then_some(number));
             }
-            if let Some(owner) = owner.filter(|_| is_open(scene.state(part))) {
+            if let Some(owner) = owner.filter(|_| scene.state(part).is_shown()) {
                 self.open.push(Open {
                     part,
                     strategy: u32::try_from(owner).unwrap_or(u32::MAX),
@@ -244,9 +244,9 @@ impl<'o> Outlook<'o> {
             // A note stands behind what it points to, so it was decided before.
             let notes = scene.draft.cited_by(one.part);
             self.visits += notes.len();
-            let stays = |note: &PartId| !self.goes[note.index()] && is_open(scene.state(*note));
+            let stays = |note: &PartId| !self.goes[note.index()] && scene.state(*note).is_shown();
             if notes.iter().any(stays) {
-                let open = notes.iter().filter(|note| is_open(scene.state(**note)));
+                let open = notes.iter().filter(|note| scene.state(**note).is_shown());
                 let notes = (notes.len(), open.count());
                 let around = one.around.take_if(|around| around.notes == notes);
                 let around = one.around.insert(around.unwrap_or_else(|| Around {
@@ -315,8 +315,4 @@ impl Open {
     fn up_to(&self) -> f64 {
         self.before + self.chars
     }
-}
-
-fn is_open(state: PartState) -> bool {
-    !matches!(state, PartState::Cleared | PartState::Gone)
 }

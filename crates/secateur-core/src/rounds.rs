@@ -375,7 +375,7 @@ impl Fold<'_, '_, '_> {
         compose::merge(self.stage, visible, round.plan, self.draft);
         guard::remove_bound_thinking(self.stage, visible, round.from, self.draft);
         for part in touched {
-            if matches!(self.draft.state(part), PartState::Cleared | PartState::Gone) {
+            if !self.draft.state(part).is_shown() {
                 self.chain.forget(part);
             }
         }

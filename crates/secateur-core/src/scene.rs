@@ -46,6 +46,14 @@ pub enum PartState {
     Gone,
 }
 
+impl PartState {
+    /// Whether its text goes out, in whole or in part, with the notes in it.
+    #[must_use]
+    pub fn is_shown(self) -> bool {
+        matches!(self, Self::Whole | Self::Trimmed)
+    }
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'s, 'a> {

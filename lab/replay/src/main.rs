@@ -42,13 +42,11 @@ fn main() -> ExitCode {
     };
     let mut arguments = arguments.peekable();
     let through_shell = arguments.next_if_eq("--shell").is_some();
-    let sessions = match through_shell {
-        false => loaded.sessions,
-        true => loaded
-            .sessions
-            .iter()
-            .filter_map(shell::through_shell)
-            .collect(),
+    let sessions = if through_shell {
+        let sessions = loaded.sessions.iter();
+        sessions.filter_map(shell::through_shell).collect()
+    } else {
+        loaded.sessions
     };
     let sessions = &sessions[..];
     println!(

@@ -4,15 +4,14 @@
 //! whole and in the same order. Lines are told by their content, so equal lines elsewhere in the result may
 //! stay too.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::edit::{Action, Edit, Piece, Why};
 use crate::hash::QuickMap;
-use crate::json::LineBuffer;
 use crate::json::strings::count_chars;
+use crate::json::{DecodedLines, LineBuffer};
 use crate::line_marks::LineKey;
-use crate::scene::{PartState, Scene};
+use crate::scene::Scene;
 use crate::view::PartId;
 
 /// What notes stand for, found once for each part that has them.
@@ -25,6 +24,9 @@ pub(crate) struct CitedLines {
     /// Bytes that were read since this was last asked.
     read: usize,
 }
+
+/// Lines that notes stand for.
+type Cited = QuickMap<LineKey, ()>;
 
 /// With more notes than these the result stays as it is: the work is bounded.
 const MAX_NOTES: usize = 16;
@@ -43,27 +45,27 @@ impl CitedLines {
         let [Piece::Note(words)] = &pieces[..] else {
             return None;
         };
-        let notes = scene.draft.cited_by(*part).iter();
-        let notes: Vec<PartId> = notes.copied().filter(|note| stands(scene, *note)).collect();
+        let notes = scene.draft.cited_by(*part).iter().copied();
+        let notes: Vec<PartId> = notes.filter(|note| scene.state(*note).is_shown()).collect();
         if notes.len() > MAX_NOTES {
             return None;
         }
-        let mut cited: HashSet<LineKey> = HashSet::new();
+        let mut cited = Cited::default();
         for note in notes {
-            cited.extend(self.of_note(scene, note));
+            cited.extend(self.of_note(scene, note).iter().map(|key| (*key, ())));
         }
-        let text = scene.lines(*part, &mut self.buffer).bytes;
-        self.read += text.len();
-        let kept = kept(scene, *part, text.len());
+        let text = scene.lines(*part, &mut self.buffer);
+        self.read += text.bytes.len();
+        let kept = kept(scene, *part, text.bytes.len());
         let mut pieces = vec![Piece::Note(words.clone()), Piece::Note(KEPT.into())];
-        for run in runs(text, &cited, &mut self.spelled) {
+        for run in runs(&text, &cited, &mut self.spelled) {
             if pieces.len() > 2 {
                 pieces.push(Piece::Note(GAP.into()));
             }
             pieces.extend(inside(&kept, &run).map(Piece::Keep));
         }
         let chars = |piece: &Piece| match piece {
-            Piece::Keep(range) => count_chars(&text[range.clone()]),
+            Piece::Keep(range) => count_chars(&text.bytes[range.clone()]),
             Piece::Note(words) => words.chars().count(),
         };
         let chars_after = pieces.iter().map(chars).sum();
@@ -90,22 +92,18 @@ impl CitedLines {
             read,
         } = self;
         of.entry(note).or_insert_with(|| {
-            let text = scene.lines(note, buffer).bytes;
-            *read += text.len();
-            let kept = kept(scene, note, text.len());
+            let text = scene.lines(note, buffer);
+            *read += text.bytes.len();
+            let kept = kept(scene, note, text.bytes.len());
             let is_gone = |line: &Range<usize>| {
                 let last = line.end - 1;
                 let at = kept.partition_point(|range| range.end <= last);
                 kept.get(at).is_none_or(|range| range.start > last)
             };
-            let gone = lines(text).filter(is_gone);
-            gone.map(|line| key(&text[line], spelled)).collect()
+            let gone = text.ranges().filter(is_gone);
+            gone.map(|line| key(&text.bytes[line], spelled)).collect()
         })
     }
-}
-
-fn stands(scene: &Scene<'_, '_>, part: PartId) -> bool {
-    !matches!(scene.state(part), PartState::Cleared | PartState::Gone)
 }
 
 /// The bytes of a part's text that are sent.
@@ -121,12 +119,12 @@ fn kept(scene: &Scene<'_, '_>, part: PartId, len: usize) -> Vec<Range<usize>> {
 }
 
 /// The runs of lines that are cited. A run without a line that says something is none: no note points to it.
-fn runs(text: &[u8], cited: &HashSet<LineKey>, spelled: &mut Vec<u8>) -> Vec<Range<usize>> {
+fn runs(text: &DecodedLines<'_>, cited: &Cited, spelled: &mut Vec<u8>) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let (mut run, mut says) = (0..0, false);
-    for line in lines(text) {
-        let key = key(&text[line.clone()], spelled);
-        if !cited.contains(&key) {
+    for line in text.ranges() {
+        let key = key(&text.bytes[line.clone()], spelled);
+        if !cited.contains_key(&key) {
             continue;
         }
         if run.end != line.start {
@@ -156,15 +154,6 @@ fn inside<'k>(
         .iter()
         .take_while(move |range| range.start < end)
         .map(move |range| range.start.max(start)..range.end.min(end))
-}
-
-/// The lines of a text with their newlines.
-fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut start = 0;
-    let ends = memchr::memchr_iter(b'\n', text).map(|at| at + 1);
-    let last = Some(text.len()).filter(|len| *len > 0 && text.last() != Some(&b'\n'));
-    ends.chain(last)
-        .map(move |end| std::mem::replace(&mut start, end)..end)
 }
 
 fn key(line: &[u8], spelled: &mut Vec<u8>) -> LineKey {

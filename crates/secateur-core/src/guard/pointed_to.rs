@@ -1,7 +1,7 @@
 //! A note that says "as shown above" must be true: what it points to stays as long as the note does.
 
 use crate::edit::{Action, Edit, Plan, SkipReason, StrategyId, Target};
-use crate::scene::{PartState, Scene};
+use crate::scene::Scene;
 use crate::view::{PartId, TurnId};
 
 use super::{CitedLines, turn_id};
@@ -24,8 +24,7 @@ pub(super) fn give_back(
     for at in (0..wanted.len()).rev() {
         let goes = |turn: TurnId| wanted[turn.index()] && !unit_stays[scene.unit(turn).index()];
         let note_goes = |note: &PartId| {
-            scene.turn_of(*note).is_some_and(goes)
-                || matches!(scene.state(*note), PartState::Cleared | PartState::Gone)
+            scene.turn_of(*note).is_some_and(goes) || !scene.state(*note).is_shown()
         };
         let is_free = |part: PartId| scene.draft.cited_by(part).iter().all(note_goes);
         if wanted[at] && !scene.parts(turn_id(at)).all(is_free) {
@@ -58,10 +57,7 @@ pub(crate) fn keep_what_is_pointed_to(scene: &Scene<'_, '_>, plan: &mut Plan) {
     let mut cited_lines = CitedLines::default();
     for at in order {
         let parts: Vec<PartId> = taken(scene, &plan.edits[at]).collect();
-        let note_goes = |note: &PartId| {
-            takes[note.index()]
-                || matches!(scene.state(*note), PartState::Cleared | PartState::Gone)
-        };
+        let note_goes = |note: &PartId| takes[note.index()] || !scene.state(*note).is_shown();
         if parts
             .iter()
             .all(|&part| scene.draft.cited_by(part).iter().all(note_goes))

@@ -222,6 +222,13 @@ impl Word {
             is_redirect: false,
         }
     }
+
+    fn redirect() -> Self {
+        Self {
+            text: String::new(),
+            is_redirect: true,
+        }
+    }
 }
 
 /// The programs of a line with their words: each list ends at `;`, `&`, `&&`, `||` or a line's end, and its
@@ -261,13 +268,7 @@ fn pipes(line: &str) -> Vec<Vec<Vec<Word>>> {
                     while rest.next_if_eq(&' ').is_some() {}
                     while rest.next_if(|c| !" ;|&\n".contains(*c)).is_some() {}
                 } else if !is_void(&mut rest) {
-                    push(
-                        &mut pipes,
-                        Word {
-                            text: String::new(),
-                            is_redirect: true,
-                        },
-                    );
+                    push(&mut pipes, Word::redirect());
                 }
             }
             '<' if rest.peek() == Some(&'<') => {
@@ -275,13 +276,7 @@ fn pipes(line: &str) -> Vec<Vec<Vec<Word>>> {
                 end_word(&mut pipes, &mut word);
                 let head: String = rest.by_ref().take_while(|&c| c != '\n').collect();
                 if let Some((_, file)) = head.split_once('>') {
-                    push(
-                        &mut pipes,
-                        Word {
-                            text: String::new(),
-                            is_redirect: true,
-                        },
-                    );
+                    push(&mut pipes, Word::redirect());
                     push(
                         &mut pipes,
                         Word::plain(file.trim_matches(['>', ' ', '"', '\''])),
@@ -324,13 +319,7 @@ fn is_void(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
 
 fn end_word(pipes: &mut [Vec<Vec<Word>>], word: &mut Option<String>) {
     if let Some(text) = word.take() {
-        push(
-            pipes,
-            Word {
-                text,
-                is_redirect: false,
-            },
-        );
+        push(pipes, Word::plain(&text));
     }
 }
 
