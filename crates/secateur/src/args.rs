@@ -257,7 +257,7 @@ pub(crate) struct DemoArgs {
     /// Stay up after the tables, for a look around.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// The preset to show.
+    /// The preset to show. Without it each session has the one that suits it.
     #[arg(long, short = 'p')]
     pub(crate) preset: Option<String>,
 }

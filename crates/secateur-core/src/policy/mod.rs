@@ -116,6 +116,7 @@ pub const PRESETS: &[Preset] = presets! {
     "steady",
     "steady-lossless",
     "steady-bold",
+    "steady-rag",
     "tessera",
     "openclaw-adaptive",
     "openclaw-aggressive",

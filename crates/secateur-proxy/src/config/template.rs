@@ -31,7 +31,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # A workload is chosen by the base URL (http://127.0.0.1:8787/w/coding) or by the header
 # `x-secateur-workload: coding`. Requests that name none belong to `default`, where nothing is on.
 [workload.coding]
-# preset = "tessera"          # see `secateur presets`
+# preset = "steady"           # "steady-rag" for retrieved documents; see `secateur presets`
 # policy_file = "coding.toml" # a policy of your own, or tables right here:
 # budget_ms = 50              # the original goes out when the mechanics take longer
 # retry_original = true       # the original goes out when the provider rejects the pruned body

@@ -5,11 +5,11 @@ mod play;
 mod sessions;
 mod tally;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use secateur_core::policy::PRESETS;
 use secateur_mock::{Mock, MockOptions};
 
 use crate::cli::{CommandError, attach};
@@ -26,7 +26,7 @@ use tally::{Tallies, Tally};
 pub struct DemoOptions {
     /// Stay up after the tables, for a look around. Default false.
     pub keep: bool,
-    /// The preset to show. Default `steady` where there is one, else the first.
+    /// The preset to show. Default: the one that suits each session.
     pub preset: Option<String>,
     /// Makes the pages over the ledger.
     pub pages: Option<MakePages>,
@@ -41,8 +41,8 @@ impl std::fmt::Debug for DemoOptions {
     }
 }
 
-/// The workload that passes through and the one that prunes.
-const WORKLOADS: [&str; 2] = ["plain", "pruned"];
+/// The workload that passes through.
+const PLAIN: &str = "plain";
 
 /// Runs the demonstration; with `keep` until interrupted.
 ///
@@ -56,16 +56,18 @@ pub fn demo(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandErr
 }
 
 async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandError> {
-    let preset = options
-        .preset
-        .as_deref()
-        .unwrap_or_else(|| default_preset());
+    let chosen = options.preset.as_deref();
+    let sessions = Session::all();
+    let presets: BTreeSet<&str> = sessions
+        .iter()
+        .map(|session| chosen.unwrap_or(session.preset))
+        .collect();
     // One provider each, so that neither warms the other's cache.
     let plain = Mock::start(MockOptions::default()).await?;
     let pruned = Mock::start(MockOptions::default()).await?;
     let tallies = Arc::new(Tallies::default());
     let folder = Folder::new()?;
-    let config = config(preset, &plain.url(), &pruned.url(), &folder.0)?;
+    let config = config(&presets, &plain.url(), &pruned.url(), &folder.0)?;
     let mut parts = ProxyParts::new(config);
     parts.sink = Arc::<Tallies>::clone(&tallies);
     let ledger = attach(&mut parts, options.pages.as_ref(), &Log::off()).await?;
@@ -73,24 +75,25 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     let proxy = Proxy::start(parts).await?;
     writeln!(
         out,
-        "A proxy at {} in front of a strict provider; preset `{preset}`.",
+        "A proxy at {} in front of a strict provider.",
         proxy.url()
     )?;
     let mut rows = Vec::new();
-    for session in Session::all() {
+    for session in sessions {
+        let preset = chosen.unwrap_or(session.preset);
         writeln!(
             out,
-            "Playing {} ({} requests, twice, streaming) …",
+            "Playing {} ({} requests, streaming; plain, then with preset `{preset}`) …",
             session.name,
             session.requests.len()
         )?;
         out.flush()?;
         let mut pair = Vec::new();
-        for workload in WORKLOADS {
+        for workload in [PLAIN, preset] {
             play(&proxy.url(), workload, &session).await?;
-            pair.push(tallies.take(session.requests.len()).await?);
+            pair.push((workload, tallies.take(session.requests.len()).await?));
         }
-        rows.push((session, pair));
+        rows.push((session.name, pair));
     }
     let rejected = plain.rejected() + pruned.rejected();
     print(out, &rows, rejected)?;
@@ -99,8 +102,9 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
         writeln!(out, "  portal    {}/portal", proxy.url())?;
     }
     writeln!(out, "  metrics   {}/metrics", proxy.url())?;
-    writeln!(out, "  pruned    base URL {}/w/pruned", proxy.url())?;
-    writeln!(out, "  plain     base URL {}/w/plain", proxy.url())?;
+    for workload in [PLAIN].into_iter().chain(presets) {
+        writeln!(out, "  base URL  {}/w/{workload}", proxy.url())?;
+    }
     if options.keep {
         writeln!(
             out,
@@ -122,11 +126,6 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     Ok(())
 }
 
-fn default_preset() -> &'static str {
-    let steady = PRESETS.iter().find(|preset| preset.name == "steady");
-    steady.or(PRESETS.first()).map_or("", |preset| preset.name)
-}
-
 /// Holds the demonstration's ledger, and goes with it.
 struct Folder(PathBuf);
 
@@ -145,31 +144,42 @@ impl Drop for Folder {
     }
 }
 
-fn config(preset: &str, plain: &str, pruned: &str, folder: &Path) -> Result<Config, CommandError> {
+/// A workload that passes through, and one for each preset.
+fn config(
+    presets: &BTreeSet<&str>,
+    plain: &str,
+    pruned: &str,
+    folder: &Path,
+) -> Result<Config, CommandError> {
     let upstream = |url: &str| {
         format!("upstream = {{ openai = \"{url}\", anthropic = \"{url}\", gemini = \"{url}\" }}\n")
     };
-    let text = format!(
-        "listen = \"127.0.0.1:0\"\nlog = \"off\"\n[workload.plain]\n{}[workload.pruned]\npreset = \"{preset}\"\nbudget_ms = 1000\n{}",
-        upstream(plain),
-        upstream(pruned)
+    let mut text = format!(
+        "listen = \"127.0.0.1:0\"\nlog = \"off\"\n[workload.{PLAIN}]\n{}",
+        upstream(plain)
     );
+    for preset in presets {
+        text += &format!(
+            "[workload.{preset}]\npreset = \"{preset}\"\nbudget_ms = 1000\n{}",
+            upstream(pruned)
+        );
+    }
     Ok(Config::read("demo", &text, folder, &|_| None)?)
 }
 
 fn print(
     out: &mut dyn Write,
-    rows: &[(Session, Vec<Tally>)],
+    rows: &[(&str, Vec<(&str, Tally)>)],
     rejected: usize,
 ) -> Result<(), CommandError> {
     writeln!(
         out,
-        "\n{:<22} {:<8} {:>9} {:>12} {:>12} {:>9} {:>10} {:>8}",
+        "\n{:<22} {:<12} {:>9} {:>12} {:>12} {:>9} {:>10} {:>8}",
         "session", "", "requests", "chars sent", "tokens in", "cached", "cost USD", "of plain"
     )?;
     for (session, pair) in rows {
-        let base = pair.first().map_or(0.0, |plain| plain.cost_usd);
-        for (workload, tally) in WORKLOADS.iter().zip(pair) {
+        let base = pair.first().map_or(0.0, |(_, plain)| plain.cost_usd);
+        for (workload, tally) in pair {
             let share = if base > 0.0 {
                 tally.cost_usd * 100.0 / base
             } else {
@@ -178,8 +188,8 @@ fn print(
             let cached = tally.cache_read_tokens as f64 * 100.0 / tally.input_tokens.max(1) as f64;
             writeln!(
                 out,
-                "{:<22} {:<8} {:>9} {:>12} {:>12} {:>8.1}% {:>10.4} {:>7.1}%",
-                session.name,
+                "{:<22} {:<12} {:>9} {:>12} {:>12} {:>8.1}% {:>10.4} {:>7.1}%",
+                session,
                 workload,
                 tally.requests,
                 tally.chars_sent,
@@ -190,9 +200,18 @@ fn print(
             )?;
         }
     }
+    for (session, pair) in rows {
+        let mut sent = pair.iter().map(|(_, tally)| tally.chars_sent);
+        if sent.next() == sent.next() {
+            writeln!(
+                out,
+                "\nThe {session} has no tool results and no retrieved documents to shorten: it went out as it came in."
+            )?;
+        }
+    }
     let added: Vec<u128> = rows
         .iter()
-        .flat_map(|(_, pair)| pair.iter().map(|tally| tally.added_us_max))
+        .flat_map(|(_, pair)| pair.iter().map(|(_, tally)| tally.added_us_max))
         .collect();
     writeln!(
         out,
@@ -228,7 +247,7 @@ mod tests {
                 .filter(|line| line.starts_with(session.name) && line.ends_with('%'));
             let (plain, pruned) = (rows.next().unwrap(), rows.next().unwrap());
             assert!(
-                plain.contains("plain") && pruned.contains("pruned"),
+                plain.contains("plain") && pruned.contains("tessera"),
                 "{out}"
             );
         }

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) name: &'static str,
+    /// The preset that suits it.
+    pub(super) preset: &'static str,
     pub(super) path: &'static str,
     pub(super) requests: Vec<String>,
 }
@@ -15,6 +17,9 @@ impl Session {
         vec![coding_agent(), support_chat(), retrieval()]
     }
 }
+
+/// Marks the document that answers a question, so that tests can look for it.
+const ANSWER: &str = "answer";
 
 /// Numbers that look random and are not.
 struct Dice(u64);
@@ -189,6 +194,7 @@ fn coding_agent() -> Session {
     }
     Session {
         name: "long coding agent",
+        preset: "steady",
         path: "/v1/messages",
         requests,
     }
@@ -211,26 +217,86 @@ fn support_chat() -> Session {
     }
     Session {
         name: "support chat",
+        preset: "steady",
         path: "/v1/chat/completions",
         requests,
     }
 }
 
+/// What documents are about, and what can be asked of it.
+const SUBJECTS: [&str; 16] = [
+    "billing gateway",
+    "harbour crane",
+    "parcel sorter",
+    "night train",
+    "boiler house",
+    "seed archive",
+    "ticket office",
+    "solar field",
+    "river lock",
+    "paint shop",
+    "signal tower",
+    "cold store",
+    "grain elevator",
+    "ferry landing",
+    "print works",
+    "water tower",
+];
+const QUALITIES: [&str; 8] = [
+    "retry limit",
+    "opening hour",
+    "maximum load",
+    "inspection interval",
+    "floor area",
+    "spare part number",
+    "annual budget",
+    "operating temperature",
+];
+
+/// A document: what it says of one quality of one subject, and talk about the subject around it.
+fn document(dice: &mut Dice, subject: &str, quality: &str) -> String {
+    let value = 10 + dice.roll(9000);
+    let before = dice.sentence(24);
+    let after = dice.sentence(36);
+    format!("Notes on the {subject}. {before} The {quality} of the {subject} is {value}. {after}")
+}
+
+/// Questions over documents, of which one holds the answer, some share a word with the question, and most
+/// are about something else.
 fn retrieval() -> Session {
+    const DOCUMENTS: usize = 20;
     let mut dice = Dice(13);
     let instruction = json!({"parts": [{"text": "Answer from the documents only."}]});
     let mut contents: Vec<Value> = Vec::new();
     let mut requests = Vec::new();
     for question in 0..12 {
-        let documents: String = (1..=20)
+        let (subject, quality) = (dice.pick(&SUBJECTS), dice.pick(&QUALITIES));
+        let place = dice.roll(DOCUMENTS);
+        let documents: String = (0..DOCUMENTS)
             .map(|number| {
-                format!(
-                    "<document id=\"{question}-{number}\">{}</document>\n",
-                    dice.sentence(70)
-                )
+                let text = if number == place {
+                    document(&mut dice, subject, quality)
+                } else {
+                    let others = |words: &[&'static str], asked: &str| -> Vec<&'static str> {
+                        words
+                            .iter()
+                            .copied()
+                            .filter(|word| *word != asked)
+                            .collect()
+                    };
+                    let about = dice.pick(&others(&SUBJECTS, subject));
+                    let says = dice.pick(&others(&QUALITIES, quality));
+                    match number % 6 {
+                        0 => document(&mut dice, subject, says),
+                        1 => document(&mut dice, about, quality),
+                        _ => document(&mut dice, about, says),
+                    }
+                };
+                let id = if number == place { ANSWER } else { "other" };
+                format!("<document id=\"{question}-{number}-{id}\">{text}</document>\n")
             })
             .collect();
-        let asked = dice.sentence(10);
+        let asked = format!("What is the {quality} of the {subject}?");
         contents.push(
             json!({"role": "user", "parts": [{"text": format!("{documents}\nQuestion: {asked}")}]}),
         );
@@ -239,6 +305,7 @@ fn retrieval() -> Session {
     }
     Session {
         name: "retrieval",
+        preset: "steady-rag",
         path: "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
         requests,
     }
@@ -247,7 +314,28 @@ fn retrieval() -> Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use secateur_core::policy::Policy;
+    use secateur_core::{Request, prune};
     use secateur_mock::{Api, check};
+
+    #[test]
+    fn every_answer_stays_in_fewer_documents_and_the_prefix_too() {
+        let session = retrieval();
+        let policy = Policy::preset(session.preset).unwrap();
+        let (mut documents, mut kept) = (0, 0);
+        let mut before = String::new();
+        for (asked, body) in session.requests.iter().enumerate() {
+            let outcome = prune(body.as_bytes(), &Request::default(), &policy);
+            let text = std::str::from_utf8(&outcome.body).unwrap();
+            assert_eq!(text.matches("-answer").count(), asked + 1);
+            assert!(text.starts_with(&before), "what was sent has changed");
+            let (contents, _) = text.split_once("],\"systemInstruction\"").unwrap();
+            contents.clone_into(&mut before);
+            documents += body.matches("<document").count();
+            kept += text.matches("<document").count();
+        }
+        assert!(kept * 10 < documents * 7, "{kept} of {documents} stay");
+    }
 
     #[test]
     fn sessions_are_the_same_every_time_and_valid() {

@@ -12,7 +12,7 @@ fn it_says_what_was_saved_and_where_to_look() {
         "Playing",
         "in front of a strict provider",
         "/metrics",
-        "/w/pruned",
+        "/w/steady-rag",
         "cost USD",
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
