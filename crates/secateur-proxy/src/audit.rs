@@ -143,6 +143,8 @@ pub struct AuditEvent {
     pub summary: Option<SummaryOutcome>,
     /// Whether `x-secateur-bypass` was set.
     pub bypassed: bool,
+    /// Whether it named a workload that the configuration does not have, and so went the default way.
+    pub unknown_workload: bool,
     /// Bytes of the body that came in.
     pub bytes_before: u64,
     /// Bytes of the body that went out.
@@ -215,6 +217,7 @@ impl AuditEvent {
             struck_stack: Vec::new(),
             summary: None,
             bypassed: false,
+            unknown_workload: false,
             bytes_before: 0,
             bytes_after: 0,
             chars_before: None,

@@ -87,7 +87,7 @@ fn arrive(
     let mut route = Route::of(&head.method, &head.uri, &head.headers);
     let grant = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let key = grant.as_ref().ok().and_then(Grant::key);
-    let workload = pick_workload(
+    let (workload, is_unknown) = pick_workload(
         &config,
         key.and_then(|key| key.workload.as_ref()),
         &route,
@@ -102,6 +102,7 @@ fn arrive(
         route.dialect,
     );
     event.key = key.map(|key| Arc::clone(&key.name));
+    event.unknown_workload = is_unknown;
     event.model.clone_from(&route.path_model);
     event.trace = head
         .headers

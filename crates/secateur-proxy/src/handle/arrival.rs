@@ -25,15 +25,16 @@ pub(super) struct Arrival {
     pub(super) patience: Patience,
 }
 
-/// The key's workload, else the path's, else the header's, else the default.
+/// The key's workload, else the path's, else the header's, else the default; and whether one was named that the
+/// configuration does not have.
 pub(crate) fn pick_workload(
     config: &Config,
     of_key: Option<&Arc<Workload>>,
     route: &Route,
     headers: &HeaderMap,
-) -> Arc<Workload> {
+) -> (Arc<Workload>, bool) {
     if let Some(workload) = of_key {
-        return Arc::clone(workload);
+        return (Arc::clone(workload), false);
     }
     let in_header = || {
         headers
@@ -42,5 +43,6 @@ pub(crate) fn pick_workload(
     };
     let name = route.workload.as_deref().or_else(in_header);
     let found = name.and_then(|name| config.workloads.get(name));
-    Arc::clone(found.unwrap_or_else(|| config.default_workload()))
+    let workload = found.unwrap_or_else(|| config.default_workload());
+    (Arc::clone(workload), name.is_some() && found.is_none())
 }

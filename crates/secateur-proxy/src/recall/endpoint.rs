@@ -39,7 +39,7 @@ pub(crate) async fn respond(
         return error(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", words);
     }
     let of_key = grant.key().and_then(|key| key.workload.as_ref());
-    let workload = pick_workload(&config, of_key, &route, &head.headers);
+    let (workload, _) = pick_workload(&config, of_key, &route, &head.headers);
     let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
     let asked = read
         .ok()

@@ -3,6 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::audit::{AuditEvent, Mechanic};
+use crate::route::WORKLOAD_HEADER;
 
 /// Names the request in logs and the audit.
 pub(crate) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-secateur-request-id");
@@ -21,6 +22,10 @@ pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
         }
     };
     set(REQUEST_ID_HEADER, &event.id);
+    // Only where the client asked for another one: it should know.
+    if event.unknown_workload {
+        set(WORKLOAD_HEADER, &event.workload);
+    }
     if event.steps.is_empty() && event.failed_open.is_none() {
         return;
     }

@@ -54,6 +54,10 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             &[id(), workload(), ("reason", reason.name().into())],
         );
     }
+    if event.unknown_workload {
+        // The name that the client gave is its own text, so it is not written.
+        log.line("warn", "unknown_workload", &[id(), workload()]);
+    }
     if event.retried_original {
         log.line(
             "warn",

@@ -18,7 +18,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 23] = [
+const FAMILIES: [(&str, &str, &str); 24] = [
     (
         "secateur_requests_total",
         "counter",
@@ -93,6 +93,11 @@ const FAMILIES: [(&str, &str, &str); 23] = [
         "secateur_summary_tokens_total",
         "counter",
         "Tokens that providers counted for summaries, by kind.",
+    ),
+    (
+        "secateur_unknown_workloads_total",
+        "counter",
+        "Requests that named a workload that the configuration does not have.",
     ),
     (
         "secateur_config_reloads_total",
@@ -254,6 +259,9 @@ impl Metrics {
                 &[workload, ("outcome", summary.name())],
                 1.0,
             );
+        }
+        if event.unknown_workload {
+            values.add("secateur_unknown_workloads_total", &[workload], 1.0);
         }
         if let Some(reason) = event.failed_open {
             values.add(

@@ -102,6 +102,31 @@ async fn a_pruned_request_logs_the_line_of_the_seed() {
 }
 
 #[tokio::test]
+async fn a_workload_that_there_is_not_passes_through_and_is_told() {
+    let stage = Stage::new(PRUNES).await;
+    let body = || conversation(DialectId::OpenaiChat, 21, false);
+    let answer = stage.post("/w/pp/v1/chat/completions", &[], body()).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.headers["x-secateur-workload"], "default");
+    let named = [("x-secateur-workload", "planted name")];
+    stage.post("/v1/chat/completions", &named, body()).await;
+    let known = stage.post("/w/p/v1/chat/completions", &[], body()).await;
+    assert!(!known.headers.contains_key("x-secateur-workload"));
+    stage.events.wait(3).await;
+    let page = stage.get("/metrics").await;
+    let page = String::from_utf8(page.body.to_vec()).unwrap();
+    assert!(
+        page.contains("secateur_unknown_workloads_total{workload=\"default\"} 2\n"),
+        "{page}"
+    );
+    let log = stage.log.clone();
+    stage.proxy.shutdown().await;
+    let log = log.text();
+    assert_eq!(log.matches("\"unknown_workload\"").count(), 2, "{log}");
+    assert!(!log.contains("planted name"), "{log}");
+}
+
+#[tokio::test]
 async fn ranked_chunks_are_counted_in_the_header_and_the_line() {
     let more = format!("{PRUNES}[workload.p.policy.low-rank-chunks]\nmax_keep = 3\n");
     let stage = Stage::new(&more).await;
