@@ -2,7 +2,7 @@
 //!
 //! `lab-replay SESSIONS [--shell] COMMAND…`. With `--shell` the sessions are those of an agent that reads and searches by
 //! commands. Commands, one or more: `peers`, `steps`, `ablation`, `frontier`,
-//! `crossvalidate`, `shares`, `clearing`. The last may be `engine SETTING…`: a row for each setting, which is
+//! `crossvalidate`, `shares`, `clearing`, `lost SETTING`. The last may be `engine SETTING…`: a row for each setting, which is
 //! a preset, or `preset;key.path=value;…`. What one command has replayed the next does not replay again.
 
 mod bench;
@@ -10,6 +10,7 @@ mod clearing;
 mod folds;
 mod goal;
 mod holders;
+mod lost;
 mod oracle;
 mod peers;
 mod peers_table;
@@ -84,6 +85,10 @@ fn run(
         "crossvalidate" => folds::print(&bench.replay(&rows::grid())?),
         "shares" => shares::print(bench.sessions()),
         "clearing" => clearing::print(bench.sessions())?,
+        "lost" => {
+            let setting = rest.next().unwrap_or_else(|| "steady".to_owned());
+            lost::print(bench.sessions(), &setting)?;
+        }
         "engine" => bench.print(&rest.map(Row::unnamed).collect::<Vec<_>>())?,
         other => println!("unknown command {other}"),
     }
