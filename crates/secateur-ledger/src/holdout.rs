@@ -115,55 +115,56 @@ pub(crate) fn holdout(
     workload: &str,
     since: Millis,
 ) -> Result<Holdout, LedgerError> {
-    let held = arm(store, workload, since, true)?;
-    let pruned = arm(store, workload, since, false)?;
+    let [pruned, held] = arms(store, workload, since)?;
     Ok(compare(&held, &pruned))
 }
 
-fn arm(
-    store: &mut dyn Store,
-    workload: &str,
-    since: Millis,
-    is_held: bool,
-) -> Result<Arm, LedgerError> {
-    let mut asked = vec![
+/// The pruned arm and the held one. A ledger has very many sessions, so both arms come out of the same walk: one for
+/// their means, and one for how the sessions lie around them.
+fn arms(store: &mut dyn Store, workload: &str, since: Millis) -> Result<[Arm; 2], LedgerError> {
+    let mut arms = [Arm::default(); 2];
+    let asked = [Value::text(workload), Value::Int(since)];
+    let found = store.query(
+        "SELECT held_out, COUNT(*), SUM(input_usd), CAST(SUM(requests) AS BIGINT), \
+         CAST(SUM(requests * requests) AS BIGINT) \
+         FROM session_cost WHERE workload = $1 AND first_at_ms >= $2 GROUP BY held_out",
+        &asked,
+    )?;
+    for row in found {
+        let mut row = row.into_iter();
+        let mut take = || row.next().unwrap_or(Value::Null);
+        let arm = &mut arms[usize::from(take().into_bool()?)];
+        arm.sessions = take().into_real()?;
+        arm.cost = take().into_real()?;
+        arm.requests = take().into_real()?;
+        arm.request_squares = take().into_real()?;
+    }
+    let [pruned, held] = &arms;
+    let asked = [
         Value::text(workload),
         Value::Int(since),
-        Value::Bool(is_held),
+        Value::Real(held.mean()),
+        Value::Real(pruned.mean()),
+        Value::Real(held.requests),
+        Value::Real(pruned.requests),
     ];
+    // A session that is alone in its arm leaves nothing behind when it is left out.
     let found = store.query(
-        "SELECT COUNT(*), COALESCE(SUM(input_usd), 0.0), CAST(COALESCE(SUM(requests), 0) AS BIGINT), \
-         CAST(COALESCE(SUM(requests * requests), 0) AS BIGINT) \
-         FROM session_cost WHERE workload = $1 AND first_at_ms >= $2 AND held_out = $3",
+        "SELECT held_out, COALESCE(SUM(moved * moved), 0.0) FROM (\
+         SELECT held_out, (input_usd - (CASE WHEN held_out THEN CAST($3 AS DOUBLE PRECISION) \
+         ELSE CAST($4 AS DOUBLE PRECISION) END) * requests) \
+         / NULLIF((CASE WHEN held_out THEN CAST($5 AS DOUBLE PRECISION) \
+         ELSE CAST($6 AS DOUBLE PRECISION) END) - requests, 0) AS moved \
+         FROM session_cost WHERE workload = $1 AND first_at_ms >= $2) AS sessions GROUP BY held_out",
         &asked,
     )?;
-    let mut from = found.into_iter().flatten();
-    let mut take = || from.next().unwrap_or(Value::Null);
-    let mut arm = Arm {
-        sessions: take().into_real()?,
-        cost: take().into_real()?,
-        requests: take().into_real()?,
-        request_squares: take().into_real()?,
-        spread: 0.0,
-    };
-    if arm.sessions < 2.0 {
-        return Ok(arm);
+    for row in found {
+        let mut row = row.into_iter();
+        let mut take = || row.next().unwrap_or(Value::Null);
+        let arm = &mut arms[usize::from(take().into_bool()?)];
+        arm.spread = take().into_real()?;
     }
-    asked.extend([Value::Real(arm.mean()), Value::Real(arm.requests)]);
-    let found = store.query(
-        "SELECT COALESCE(SUM((input_usd - CAST($4 AS DOUBLE PRECISION) * requests) \
-         * (input_usd - CAST($4 AS DOUBLE PRECISION) * requests) \
-         / ((CAST($5 AS DOUBLE PRECISION) - requests) * (CAST($5 AS DOUBLE PRECISION) - requests))), 0.0) \
-         FROM session_cost WHERE workload = $1 AND first_at_ms >= $2 AND held_out = $3",
-        &asked,
-    )?;
-    arm.spread = found
-        .into_iter()
-        .flatten()
-        .next()
-        .unwrap_or(Value::Null)
-        .into_real()?;
-    Ok(arm)
+    Ok(arms)
 }
 
 #[cfg(test)]
