@@ -40,10 +40,27 @@ pub trait Arrivals {
 /// The strategies that work on arrival, one behind the other.
 pub(crate) struct Chain<'o> {
     links: Vec<Box<dyn Arrivals + 'o>>,
-    /// Scratch: the text of the part that is looked at, its lines, and their marks.
+    scratch: LookScratch,
+}
+
+/// Memory for looking at one text after the other: the text, its lines, and their marks.
+#[derive(Debug, Default)]
+pub(crate) struct LookScratch {
     buffer: LineBuffer,
+    memory: LineMemory,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LineMemory {
     lines: Vec<Line>,
     marks: LineMarks,
+}
+
+impl LookScratch {
+    /// Keeps memory for the next text.
+    pub(crate) fn take_back(&mut self, memory: LineMemory) {
+        self.memory = memory;
+    }
 }
 
 impl<'o> Chain<'o> {
@@ -51,9 +68,7 @@ impl<'o> Chain<'o> {
         let links = strategies.iter().filter_map(|strategy| strategy.arrivals());
         Self {
             links: links.collect(),
-            buffer: LineBuffer::default(),
-            lines: Vec::new(),
-            marks: LineMarks::default(),
+            scratch: LookScratch::default(),
         }
     }
 
@@ -75,20 +90,11 @@ impl<'o> Chain<'o> {
 
     /// What is left of a result; `None` if nothing was saved.
     pub(crate) fn result(&mut self, scene: &Scene<'_, '_>, part: PartId) -> Option<Shortened> {
-        let lines = std::mem::take(&mut self.lines);
         let wants_decoded = self
             .links
             .iter()
             .any(|link| link.wants_decoded(scene, part));
-        let mut arriving = match scene.spelled_as_usual(part).filter(|_| !wants_decoded) {
-            Some(text) => ArrivalText::spelled(text, scene.chars(part), lines),
-            None => {
-                let text = scene.lines(part, &mut self.buffer);
-                ArrivalText::new(text, scene.chars(part), lines)
-            }
-        };
-        arriving.marks = std::mem::take(&mut self.marks);
-        arriving.marks.clear();
+        let mut arriving = ArrivalText::of(scene, part, wants_decoded, &mut self.scratch);
         for link in &mut self.links {
             link.result(scene, part, &mut arriving);
         }
@@ -99,7 +105,8 @@ impl<'o> Chain<'o> {
         }
         let (chars_after, cites) = (arriving.chars(), arriving.take_cites());
         let finished = arriving.finish();
-        (self.lines, self.marks) = (arriving.lines, arriving.marks);
+        let memory = arriving.into_memory();
+        self.scratch.take_back(memory);
         let (pieces, strategy, why) = finished?;
         let edit = Edit {
             action: Action::Rewrite(part, pieces),
@@ -145,6 +152,9 @@ pub struct Line {
     after: Note,
 }
 
+/// About how long a line is; for making room.
+const USUAL_LINE_BYTES: usize = 32;
+
 /// Words of our own: 0 is none, else the number of the note.
 type Note = u32;
 
@@ -183,18 +193,48 @@ pub struct ArrivalText<'t> {
     /// Whether the text, as it came in, ends with a newline.
     ends_a_line: bool,
     lines: Vec<Line>,
+    /// Whether the lines are those of the text, each with its own end.
+    are_whole: bool,
     /// Of the present lines, or none: see [`ArrivalText::keys`] and [`ArrivalText::numbers`].
     marks: LineMarks,
     notes: Vec<Cow<'static, str>>,
     whole: Option<Vec<Piece>>,
     chars: usize,
-    /// Who saved how many characters, and why.
-    savings: Vec<(StrategyId, Why, usize)>,
+    /// Who saved most characters, why, and how many.
+    best: Option<(StrategyId, Why, usize)>,
     /// Parts that notes in this text point to.
     cites: Vec<PartId>,
 }
 
 impl<'t> ArrivalText<'t> {
+    /// The text of a part, looked at where it stands if it can be and nobody wants it decoded.
+    pub(crate) fn of<'a: 't>(
+        scene: &Scene<'_, 'a>,
+        part: PartId,
+        wants_decoded: bool,
+        scratch: &'t mut LookScratch,
+    ) -> Self {
+        let LineMemory { lines, mut marks } = std::mem::take(&mut scratch.memory);
+        let mut text = match scene.spelled_as_usual(part).filter(|_| !wants_decoded) {
+            Some(text) => Self::spelled(text, scene.chars(part), lines),
+            None => {
+                let text = scene.lines(part, &mut scratch.buffer);
+                Self::new(text, scene.chars(part), lines)
+            }
+        };
+        marks.clear();
+        text.marks = marks;
+        text
+    }
+
+    /// What was lent to it.
+    pub(crate) fn into_memory(self) -> LineMemory {
+        LineMemory {
+            lines: self.lines,
+            marks: self.marks,
+        }
+    }
+
     /// A text with so many characters. `lines` is memory to be used again.
     pub(crate) fn new(text: DecodedLines<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
         lines.clear();
@@ -219,6 +259,7 @@ impl<'t> ArrivalText<'t> {
     pub(crate) fn spelled(text: Spelled<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
         let Spelled { raw, decoded_len } = text;
         lines.clear();
+        lines.reserve(raw.len() / USUAL_LINE_BYTES);
         let (mut start, mut start_shift) = (0, 0);
         spelled_line_ends(raw.as_bytes(), |raw_end, escapes| {
             let (end, end_shift) = (offset(raw_end - escapes), offset(escapes));
@@ -254,11 +295,12 @@ impl<'t> ArrivalText<'t> {
             decoded: OnceCell::new(),
             ends_a_line: bytes.ends_with(b"\n"),
             lines,
+            are_whole: true,
             marks: LineMarks::default(),
             notes: Vec::new(),
             whole: None,
             chars,
-            savings: Vec::new(),
+            best: None,
             cites: Vec::new(),
         }
     }
@@ -348,6 +390,44 @@ impl<'t> ArrivalText<'t> {
         kept + usize::from(!has_newline)
     }
 
+    /// Bytes of the text, as long as its lines are whole.
+    pub(crate) fn text_len(&self) -> usize {
+        self.lines.last().map_or(0, |last| last.keep().end)
+    }
+
+    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::keys`] was asked.
+    pub(crate) fn keyed_lines(&self) -> impl Iterator<Item = (Range<usize>, LineKey)> {
+        let keys = self.marks.keys.iter().copied();
+        self.lines.iter().map(Line::keep).zip(keys)
+    }
+
+    /// Characters in a range of the text, as long as its lines are whole.
+    pub(crate) fn chars_in(&self, range: &Range<usize>) -> usize {
+        let raw = self.place_of(range.start)..self.place_of(range.end);
+        let escapes = raw.len().saturating_sub(range.len());
+        let there = self.bytes.get(raw).unwrap_or_default();
+        count_few_chars(there).saturating_sub(escapes)
+    }
+
+    /// Where a byte of the text is in the bytes at hand.
+    fn place_of(&self, offset: usize) -> usize {
+        let at = self.lines.partition_point(|line| line.keep().end <= offset);
+        let Some(line) = self.lines.get(at) else {
+            return self.bytes.len();
+        };
+        let mut place = line.place().start;
+        let mut left = offset - line.keep().start;
+        if self.spelling == Spelling::Text {
+            return place + left;
+        }
+        while left > 0 {
+            let is_escape = self.bytes.get(place) == Some(&b'\\');
+            place += 1 + usize::from(is_escape);
+            left -= 1;
+        }
+        place
+    }
+
     /// What each line, as it is kept, is recognised by.
     pub(crate) fn keys(&mut self) -> &[LineKey] {
         if self.marks.keys.len() != self.lines.len() {
@@ -366,30 +446,23 @@ impl<'t> ArrivalText<'t> {
 
     fn look(&mut self) {
         let mut marks = std::mem::take(&mut self.marks);
-        let bytes = self.bytes;
-        match self.spelling {
-            Spelling::Text => {
-                let lines = self.lines.iter().map(|line| self.kept_inside(line));
-                marks.look(lines, self.spelling);
-            }
-            Spelling::Json => {
-                // Only the last line may have no newline.
-                let rest = if self.ends_a_line {
-                    usize::MAX
-                } else {
-                    bytes.len()
-                };
-                let inside = |line: &Line| {
-                    let Range { start, end } = line.place();
-                    let end = if end == rest {
-                        end
-                    } else {
-                        end.wrapping_sub(2)
-                    };
-                    bytes.get(start..end).unwrap_or_default()
-                };
-                marks.look(self.lines.iter().map(inside), self.spelling);
-            }
+        if self.spelling == Spelling::Json && self.are_whole {
+            let bytes = self.bytes;
+            // Only the last line may have no newline.
+            let rest = if self.ends_a_line {
+                usize::MAX
+            } else {
+                bytes.len()
+            };
+            let inside = |line: &Line| {
+                let Range { start, end } = line.place();
+                let newline = usize::from(end != rest) * 2;
+                (start, end.saturating_sub(newline))
+            };
+            marks.look_in_place(bytes, self.lines.iter().map(inside));
+        } else {
+            let lines = self.lines.iter().map(|line| self.kept_inside(line));
+            marks.look(lines, self.spelling);
         }
         self.marks = marks;
     }
@@ -410,13 +483,14 @@ impl<'t> ArrivalText<'t> {
             saved += chars;
         }
         self.marks.numbers.clear();
-        self.chars = self.chars.saturating_sub(saved);
-        self.savings.push((strategy, why, saved));
+        let now = self.chars.saturating_sub(saved);
+        self.count(now, strategy, why);
     }
 
     /// Puts other lines in the place of the present ones.
     pub fn set_lines(&mut self, lines: Vec<Line>, strategy: StrategyId, why: Why) {
         self.lines = lines;
+        self.are_whole = false;
         self.marks.clear();
         let now = self.lines.iter().map(|line| self.chars_of(line)).sum();
         self.count(now, strategy, why);
@@ -429,10 +503,11 @@ impl<'t> ArrivalText<'t> {
         strategy: StrategyId,
         why: Why,
     ) {
-        let mut lines = Vec::with_capacity(self.lines.len());
-        let (mut next, mut now) = (0, self.chars);
+        // A run leaves one line, so what stays moves up in place.
+        let (mut next, mut to, mut now) = (0, 0, self.chars);
         for (run, words) in runs {
-            lines.extend_from_slice(&self.lines[next..run.start]);
+            self.lines.copy_within(next..run.start, to);
+            to += run.start - next;
             next = run.end;
             now += words.chars().count();
             for line in &self.lines[run.clone()] {
@@ -440,16 +515,19 @@ impl<'t> ArrivalText<'t> {
             }
             let first = self.lines[run.start];
             let before = self.add_note(words);
-            lines.push(Line {
+            self.lines[to] = Line {
                 end: first.start,
                 end_shift: first.start_shift,
                 before,
                 after: 0,
                 ..first
-            });
+            };
+            to += 1;
         }
-        lines.extend_from_slice(&self.lines[next..]);
-        self.lines = lines;
+        self.lines.copy_within(next.., to);
+        let removed = next - to;
+        self.lines.truncate(self.lines.len() - removed);
+        self.are_whole = false;
         self.marks.clear();
         self.count(now, strategy, why);
     }
@@ -466,6 +544,7 @@ impl<'t> ArrivalText<'t> {
         };
         let now = pieces.iter().map(chars).sum();
         self.lines.clear();
+        self.are_whole = false;
         self.marks.clear();
         self.whole = Some(pieces);
         self.count(now, strategy, why);
@@ -514,15 +593,18 @@ impl<'t> ArrivalText<'t> {
         cites
     }
 
+    /// The text has so many characters from now on. Of those who saved as much, the last one counts.
     fn count(&mut self, now: usize, strategy: StrategyId, why: Why) {
-        self.savings
-            .push((strategy, why, self.chars.saturating_sub(now)));
+        let saved = self.chars.saturating_sub(now);
+        if self.best.is_none_or(|(_, _, most)| saved >= most) {
+            self.best = Some((strategy, why, saved));
+        }
         self.chars = now;
     }
 
     /// The pieces, and the strategy that saved most; `None` if nothing was saved.
     pub(crate) fn finish(&mut self) -> Option<(Vec<Piece>, StrategyId, Why)> {
-        let &(strategy, why, saved) = self.savings.iter().max_by_key(|(_, _, saved)| *saved)?;
+        let (strategy, why, saved) = self.best?;
         if saved == 0 {
             return None;
         }
