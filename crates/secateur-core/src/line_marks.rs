@@ -498,6 +498,29 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_follows_the_one_above_is_told_like_any_other() {
+        let others = ["", "code", "     :→code", "    1:→code", "7:hit", "→"];
+        for (width, behind) in (1..20).flat_map(|width| [(width, "→"), (width, "\\t")]) {
+            for first in [0, 1, 8, 95, 998, 123_456, 999_999_990] {
+                let listing = (first..first + 25).map(|number| {
+                    let line = format!("{number:>width$}{behind}code of line {number}");
+                    if number % 7 == 3 {
+                        others[number % others.len()].to_owned()
+                    } else {
+                        line
+                    }
+                });
+                let mut looker = Looker::new();
+                for line in listing {
+                    let bytes = line.as_bytes();
+                    let told = looker.mark(bytes, 0, bytes.len());
+                    assert_eq!(told, Looker::new().mark(bytes, 0, bytes.len()), "{line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn lines_that_differ_in_one_byte_have_different_keys() {
         for length in 1..70 {
             let line = "x".repeat(length);
