@@ -27,7 +27,12 @@ pub(crate) fn line_hash(bytes: &[u8]) -> u64 {
 pub(crate) struct LineHasher {
     /// All of them depend on the key.
     seeds: [u64; 8],
+    /// What tells lines of different lengths apart, up to a window's.
+    lengths: [u64; WINDOW + 1],
 }
+
+/// Lines that are not longer are hashed without a loop.
+const WINDOW: usize = 64;
 
 impl LineHasher {
     /// The one with the process's key, which is drawn once.
@@ -38,44 +43,83 @@ impl LineHasher {
     }
 
     fn with(key: u64) -> Self {
+        let seeds = SEEDS.map(|seed| seed ^ key);
+        let length = |length: usize| mix(length as u64 ^ seeds[2], seeds[3]);
         Self {
-            seeds: SEEDS.map(|seed| seed ^ key),
+            seeds,
+            lengths: std::array::from_fn(length),
         }
     }
 
-    /// Most lines take one of two straight ways: their blocks overlap in the middle, so that no loop depends on the
-    /// length.
+    /// The hash of some bytes among others: one look whether a window's bytes are there, and none for each block.
     #[inline(always)]
-    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
-        let state = match (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
-            (Some(first), Some(last)) if bytes.len() <= 64 => {
-                let length = bytes.len();
-                let second = block(bytes, (length - 16).min(16));
-                let third = block(bytes, length.saturating_sub(32));
-                let [one, two, three, four] = [first, second, third, last].map(words);
-                let seeds = &self.seeds;
-                // Each in its own way: alike, the compiler gathered them in vectors and took them out again.
-                mix(one.0 ^ seeds[0], one.1.wrapping_add(seeds[1]))
-                    ^ mix(two.0.wrapping_add(seeds[2]), two.1 ^ seeds[3])
-                    ^ mix(seeds[4].wrapping_sub(three.0), three.1 ^ seeds[5])
-                    ^ mix(four.0 ^ seeds[6], seeds[7].wrapping_sub(four.1))
-            }
-            (Some(_), Some(_)) => self.long(bytes),
-            _ => self.short(bytes),
-        };
-        mix(state ^ self.seeds[2], bytes.len() as u64 ^ self.seeds[3])
+    pub(crate) fn hash_at(&self, bytes: &[u8], start: usize, end: usize) -> u64 {
+        let length = end - start;
+        match bytes.get(start..).and_then(<[u8]>::first_chunk) {
+            Some(window) if length <= WINDOW => self.hash_in(window, length),
+            _ => self.hash(&bytes[start..end]),
+        }
     }
 
-    /// Of fewer than 16 bytes.
-    #[inline]
-    fn short(&self, bytes: &[u8]) -> u64 {
-        let (one, other) = match (bytes.first_chunk(), bytes.last_chunk()) {
-            (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
-            _ => {
-                let number = |number, &byte: &u8| number << 8 | u64::from(byte);
-                (bytes.iter().fold(0, number), 0)
+    /// The hash of a window's first bytes.
+    #[inline(always)]
+    fn hash_in(&self, window: &[u8; WINDOW], length: usize) -> u64 {
+        let state = if length >= 16 {
+            self.overlapping(window, length)
+        } else {
+            /// At n: all bits of the first n bytes.
+            static FIRST: [u128; 16] = {
+                let mut masks = [0; 16];
+                let mut length = 1;
+                while length < 16 {
+                    masks[length] = u128::MAX >> (128 - 8 * length);
+                    length += 1;
+                }
+                masks
+            };
+            let first = u128::from_le_bytes(*block(window, 0)) & FIRST[length];
+            self.few(first)
+        };
+        state ^ self.lengths[length]
+    }
+
+    /// The same of all bytes.
+    #[inline(always)]
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        let state = match bytes.len() {
+            ..16 => self.few(number(bytes)),
+            16..=WINDOW => self.overlapping(bytes, bytes.len()),
+            length => {
+                return mix(
+                    self.long(bytes) ^ self.seeds[2],
+                    length as u64 ^ self.seeds[3],
+                );
             }
         };
+        state ^ self.lengths[bytes.len()]
+    }
+
+    /// Of at least 16 bytes, and no more than a window has: blocks overlap in the middle, so that no loop depends on
+    /// the length.
+    #[inline(always)]
+    fn overlapping(&self, bytes: &[u8], length: usize) -> u64 {
+        let first = block(bytes, 0);
+        let second = block(bytes, (length - 16).min(16));
+        let third = block(bytes, length.saturating_sub(32));
+        let last = block(bytes, length - 16);
+        let [one, two, three, four] = [first, second, third, last].map(words);
+        let seeds = &self.seeds;
+        // Each in its own way: alike, the compiler gathered them in vectors and took them out again.
+        mix(one.0 ^ seeds[0], one.1.wrapping_add(seeds[1]))
+            ^ mix(two.0.wrapping_add(seeds[2]), two.1 ^ seeds[3])
+            ^ mix(seeds[4].wrapping_sub(three.0), three.1 ^ seeds[5])
+            ^ mix(four.0 ^ seeds[6], seeds[7].wrapping_sub(four.1))
+    }
+
+    /// Of fewer than 16 bytes, with zeros behind them.
+    #[inline(always)]
+    fn few(&self, bytes: u128) -> u64 {
+        let (one, other) = words(&bytes.to_le_bytes());
         mix(one ^ self.seeds[0], other ^ self.seeds[1])
     }
 
@@ -98,6 +142,21 @@ impl LineHasher {
     fn pair(&self, block: &[u8; 16], seed: usize) -> u64 {
         let (low, high) = words(block);
         mix(low ^ self.seeds[seed], high ^ self.seeds[seed + 1])
+    }
+}
+
+/// Fewer than 16 bytes, and zeros behind them.
+#[inline(always)]
+fn number(bytes: &[u8]) -> u128 {
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let behind = u64::from_le_bytes(*last).unbounded_shr(8 * (16 - bytes.len() as u32));
+            u128::from(u64::from_le_bytes(*first)) | u128::from(behind) << 64
+        }
+        _ => {
+            let number = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
+            u128::from(bytes.iter().rev().fold(0u64, number))
+        }
     }
 }
 

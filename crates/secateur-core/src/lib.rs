@@ -11,6 +11,7 @@ pub mod condense;
 pub mod dialect;
 pub mod edit;
 mod engine;
+mod following_number;
 mod guard;
 mod hash;
 pub mod json;

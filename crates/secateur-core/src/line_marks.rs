@@ -4,6 +4,7 @@
 //! A line is looked at as JSON spells it. What is told is the same however its literal spells it.
 
 use crate::arrival::Spelling;
+use crate::following_number::FollowingNumber;
 use crate::hash::LineHasher;
 use crate::line_space::{leading_digits, leading_spaces, trim_end, trim_start};
 
@@ -29,21 +30,39 @@ impl LineMarks {
         spelling: Spelling,
     ) {
         self.clear();
+        let Self {
+            keys,
+            numbers,
+            spelled,
+        } = self;
+        keys.reserve(lines.len());
+        numbers.reserve(lines.len());
+        let mut looker = Looker::new();
+        for line in lines {
+            let line = match spelling {
+                Spelling::Json => line,
+                Spelling::Text => spell(line, spelled),
+            };
+            let (key, number) = looker.mark(line, 0, line.len());
+            keys.push(key);
+            numbers.push(number);
+        }
+    }
+
+    /// The same for lines that stand in a literal which is spelled as usual: where each of them begins, and where it
+    /// ends, before its newline.
+    pub(crate) fn look_in_place(
+        &mut self,
+        raw: &[u8],
+        lines: impl ExactSizeIterator<Item = (usize, usize)>,
+    ) {
+        self.keys.clear();
         self.keys.resize(lines.len(), LineKey::GONE);
         self.numbers.resize(lines.len(), Number::NONE);
-        let hasher = LineHasher::of_process();
+        let mut looker = Looker::new();
         let places = self.keys.iter_mut().zip(&mut self.numbers);
-        match spelling {
-            Spelling::Json => {
-                for ((key, number), line) in places.zip(lines) {
-                    (*key, *number) = mark(line, hasher);
-                }
-            }
-            Spelling::Text => {
-                for ((key, number), line) in places.zip(lines) {
-                    (*key, *number) = mark(spell(line, &mut self.spelled), hasher);
-                }
-            }
+        for ((key, number), (start, end)) in places.zip(lines) {
+            (*key, *number) = looker.mark(raw, start, end);
         }
     }
 }
@@ -78,7 +97,8 @@ impl LineKey {
 
     /// The key of a line of text. `spelled` is memory to be used again.
     pub(crate) fn of_text(line: &[u8], spelled: &mut Vec<u8>) -> Self {
-        mark(spell(line, spelled), LineHasher::of_process()).0
+        let line = spell(line, spelled);
+        Looker::new().mark(line, 0, line.len()).0
     }
 
     #[inline]
@@ -123,7 +143,7 @@ pub(crate) enum Behind {
 }
 
 impl Number {
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         value: 0,
         spaces: 0,
         digits: 0,
@@ -167,41 +187,142 @@ fn class(byte: Option<&u8>) -> u8 {
 
 pub(crate) const ARROW: &[u8] = "→".as_bytes();
 
-/// Looks at a line as JSON spells it.
-#[inline(always)]
-fn mark(line: &[u8], hasher: &LineHasher) -> (LineKey, Number) {
-    let start = leading_spaces(line);
-    let mut number = Number::NONE;
-    let (mut code, mut spaces) = (line, start);
-    if class(line.get(start)) & NUMBER != 0 {
-        let behind;
-        (number, behind) = leading_number(line, start);
-        if behind > 0 {
-            code = &line[behind..];
-            spaces = leading_spaces(code);
+/// Looks at lines as JSON spells them, one after the other.
+struct Looker {
+    hasher: &'static LineHasher,
+    following: FollowingNumber,
+}
+
+impl Looker {
+    fn new() -> Self {
+        Self {
+            hasher: LineHasher::of_process(),
+            following: FollowingNumber::NONE,
         }
     }
-    let mut content = code;
-    if class(content.last()) & TRIMMED != 0 {
-        content = trim_end(content, Spelling::Json);
+
+    /// Looks at a line of `raw`. What stands behind it there is its newline, or nothing.
+    #[inline(always)]
+    fn mark(&mut self, raw: &[u8], start: usize, end: usize) -> (LineKey, Number) {
+        let first = words_at(raw, start);
+        let (mut number, length) = match self.following.take(first) {
+            Some(taken) => taken,
+            None => self.read_number(raw, start, end, first),
+        };
+        let code = start + length;
+        let spaces = spaces(raw, code, words_at(raw, code));
+        let mut end = end.max(code);
+        if class(raw.get(end.wrapping_sub(1))) & TRIMMED != 0 && may_end_with_space(raw, end) {
+            end = code + trim_end(&raw[code..end], Spelling::Json).len();
+        }
+        let mut inside = code + spaces;
+        if raw.get(inside) == Some(&b'\\') && raw.get(inside + 1) == Some(&b't') && inside < end {
+            inside += 2;
+        }
+        let (is_anchor, is_loose) = if class(raw.get(inside)) & WORD != 0 && inside < end {
+            (is_long(raw, inside, end), true)
+        } else {
+            says_something(raw.get(inside..end).unwrap_or_default())
+        };
+        if number.behind == Behind::Arrow && is_loose {
+            number.behind = Behind::LooseArrow;
+        }
+        // The second lowest bit keeps it apart from a line that is gone.
+        let key = self.hasher.hash_at(raw, code, end) & !1 | 2 | u64::from(is_anchor);
+        (LineKey(key), number)
     }
-    let mut inside = content.get(spaces..).unwrap_or_default();
-    if let [b'\\', b't', behind @ ..] = inside {
-        inside = behind;
+
+    /// The number of a line, where there is one, and how many bytes it has with what belongs to it.
+    #[inline(always)]
+    fn read_number(
+        &mut self,
+        raw: &[u8],
+        start: usize,
+        end: usize,
+        first: [u64; 2],
+    ) -> (Number, usize) {
+        let spaces = spaces(raw, start, first);
+        if class(raw.get(start + spaces)) & NUMBER == 0 {
+            return (Number::NONE, 0);
+        }
+        let (number, length) = leading_number(raw.get(start..end).unwrap_or_default(), spaces);
+        self.following = FollowingNumber::after(first, number, length);
+        (number, length)
     }
-    // No text is shorter than half of how it is spelled.
-    let is_long = inside.len() >= 2 * SHORTEST_ANCHOR;
-    let (is_anchor, is_loose) = if is_long && class(inside.first()) & WORD != 0 {
-        (true, true)
-    } else {
-        says_something(inside)
+}
+
+/// The bytes from a place on as words, and zeros behind the last one.
+#[inline(always)]
+fn words_at(raw: &[u8], at: usize) -> [u64; 2] {
+    match raw.get(at..).and_then(<[u8]>::first_chunk::<16>) {
+        Some(bytes) => {
+            let (words, _) = bytes.as_chunks::<8>();
+            [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
+        }
+        None => last_words_at(raw, at),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn last_words_at(raw: &[u8], at: usize) -> [u64; 2] {
+    let word = |at: usize| {
+        let rest = raw.get(at..).unwrap_or_default();
+        let shifted = rest.iter().take(8).enumerate();
+        shifted.fold(0, |word, (place, byte)| {
+            word | u64::from(*byte) << (8 * place)
+        })
     };
-    if number.behind == Behind::Arrow && is_loose {
-        number.behind = Behind::LooseArrow;
+    [word(at), word(at + 8)]
+}
+
+/// How many spaces stand at a place, given what stands there. Behind a line stands none.
+#[inline(always)]
+fn spaces(raw: &[u8], at: usize, [first, second]: [u64; 2]) -> usize {
+    const SPACES: u64 = 0x2020_2020_2020_2020;
+    if first != SPACES {
+        return ((first ^ SPACES).trailing_zeros() / 8) as usize;
     }
-    // The second lowest bit keeps it apart from a line that is gone.
-    let key = hasher.hash(content) & !1 | 2 | u64::from(is_anchor);
-    (LineKey(key), number)
+    if second != SPACES {
+        return 8 + ((second ^ SPACES).trailing_zeros() / 8) as usize;
+    }
+    leading_spaces(&raw[at..])
+}
+
+/// Whether what ends here, with a byte that may be the last one of white space, has to be looked at: most words that end
+/// with a `t` do not end with a tab.
+#[inline(always)]
+fn may_end_with_space(raw: &[u8], end: usize) -> bool {
+    raw.get(end - 1) != Some(&b't') || raw.get(end.wrapping_sub(2)) == Some(&b'\\')
+}
+
+/// Whether content that begins with a word is long enough for an anchor.
+#[inline(always)]
+fn is_long(raw: &[u8], start: usize, end: usize) -> bool {
+    // No text is shorter than half of how it is spelled.
+    match end - start {
+        ..SHORTEST_ANCHOR => false,
+        SHORTEST_ANCHOR..16 => {
+            let (first, last) = (word(raw, start), word(raw, end - SHORTEST_ANCHOR));
+            let has_escape = has_backslash(first) || has_backslash(last);
+            !has_escape || text_len(&raw[start..end]) >= SHORTEST_ANCHOR
+        }
+        _ => true,
+    }
+}
+
+/// The eight bytes at a place where there are so many.
+#[inline(always)]
+fn word(raw: &[u8], at: usize) -> u64 {
+    let bytes = raw.get(at..).and_then(<[u8]>::first_chunk);
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[inline(always)]
+fn has_backslash(word: u64) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let others = word ^ (ONES * b'\\' as u64);
+    others.wrapping_sub(ONES) & !others & (ONES << 7) != 0
 }
 
 /// The number of a listing or of a search hit at a place of a line, and where the line goes on behind it; 0 if there
@@ -361,8 +482,9 @@ mod tests {
             shared in 0..9usize,
         ) {
             let line = line_of(&pieces);
-            let hasher = LineHasher::of_process();
-            let (key, found) = mark(spell(line.as_bytes(), &mut Vec::new()), hasher);
+            let mut spelled = Vec::new();
+            let spelled = spell(line.as_bytes(), &mut spelled);
+            let (key, found) = Looker::new().mark(spelled, 0, spelled.len());
             proptest::prop_assert_eq!(found, number(&line), "{:?}", line);
             let is_anchor = content(&line).trim_start().len() >= SHORTEST_ANCHOR;
             proptest::prop_assert_eq!(key.is_anchor(), is_anchor, "{:?}", line);
@@ -372,6 +494,29 @@ mod tests {
             let other = line_of(&others);
             let is_same = content(&line) == content(&other);
             proptest::prop_assert_eq!(key == key_of(&other), is_same, "{:?} {:?}", line, other);
+        }
+    }
+
+    #[test]
+    fn a_number_that_follows_the_one_above_is_told_like_any_other() {
+        let others = ["", "code", "     :→code", "    1:→code", "7:hit", "→"];
+        for (width, behind) in (1..20).flat_map(|width| [(width, "→"), (width, "\\t")]) {
+            for first in [0, 1, 8, 95, 998, 123_456, 999_999_990] {
+                let listing = (first..first + 25).map(|number| {
+                    let line = format!("{number:>width$}{behind}code of line {number}");
+                    if number % 7 == 3 {
+                        others[number % others.len()].to_owned()
+                    } else {
+                        line
+                    }
+                });
+                let mut looker = Looker::new();
+                for line in listing {
+                    let bytes = line.as_bytes();
+                    let told = looker.mark(bytes, 0, bytes.len());
+                    assert_eq!(told, Looker::new().mark(bytes, 0, bytes.len()), "{line:?}");
+                }
+            }
         }
     }
 

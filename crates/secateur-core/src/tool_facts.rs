@@ -127,14 +127,14 @@ fn of_call(
             (Some(deed.class), deed.file.or_else(path))
         }
         Some(ToolClass::Edit) => {
-            let shows = view.arg(call, "command");
+            let [shows, path] = view.first_args(call, [&["command"], &PATH_KEYS[..]]);
             let shows = shows.is_some_and(|word| SHOWING_COMMANDS.contains(&&*word));
             let class = if shows {
                 ToolClass::Read
             } else {
                 ToolClass::Edit
             };
-            (Some(class), path())
+            (Some(class), path)
         }
         other => (other, path()),
     }

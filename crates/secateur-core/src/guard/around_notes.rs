@@ -6,10 +6,9 @@
 
 use std::ops::Range;
 
+use crate::arrival::{ArrivalText, LookScratch};
 use crate::edit::{Action, Edit, Piece, Why};
 use crate::hash::QuickMap;
-use crate::json::strings::count_chars;
-use crate::json::{DecodedLines, LineBuffer};
 use crate::line_marks::LineKey;
 use crate::scene::Scene;
 use crate::view::PartId;
@@ -18,9 +17,7 @@ use crate::view::PartId;
 #[derive(Debug, Default)]
 pub(crate) struct CitedLines {
     of: QuickMap<PartId, Box<[LineKey]>>,
-    buffer: LineBuffer,
-    /// Scratch: a line as JSON spells it.
-    spelled: Vec<u8>,
+    scratch: LookScratch,
     /// Bytes that were read since this was last asked.
     read: usize,
 }
@@ -54,21 +51,23 @@ impl CitedLines {
         for note in notes {
             cited.extend(self.of_note(scene, note).iter().map(|key| (*key, ())));
         }
-        let text = scene.lines(*part, &mut self.buffer);
-        self.read += text.bytes.len();
-        let kept = kept(scene, *part, text.bytes.len());
+        let mut text = ArrivalText::of(scene, *part, false, &mut self.scratch);
+        self.read += text.text_len();
+        let kept = kept(scene, *part, text.text_len());
         let mut pieces = vec![Piece::Note(words.clone()), Piece::Note(KEPT.into())];
-        for run in runs(&text, &cited, &mut self.spelled) {
+        for run in runs(&mut text, &cited) {
             if pieces.len() > 2 {
                 pieces.push(Piece::Note(GAP.into()));
             }
             pieces.extend(inside(&kept, &run).map(Piece::Keep));
         }
         let chars = |piece: &Piece| match piece {
-            Piece::Keep(range) => count_chars(&text.bytes[range.clone()]),
+            Piece::Keep(range) => text.chars_in(range),
             Piece::Note(words) => words.chars().count(),
         };
         let chars_after = pieces.iter().map(chars).sum();
+        let memory = text.into_memory();
+        self.scratch.take_back(memory);
         (chars_after + LEAST_FREED <= scene.chars(*part)).then_some(Edit {
             action: Action::Rewrite(*part, pieces),
             strategy: clear.strategy,
@@ -85,23 +84,23 @@ impl CitedLines {
 
     /// The lines that were taken from a part with notes when it arrived.
     fn of_note(&mut self, scene: &Scene<'_, '_>, note: PartId) -> &[LineKey] {
-        let Self {
-            of,
-            buffer,
-            spelled,
-            read,
-        } = self;
+        let Self { of, scratch, read } = self;
         of.entry(note).or_insert_with(|| {
-            let text = scene.lines(note, buffer);
-            *read += text.bytes.len();
-            let kept = kept(scene, note, text.bytes.len());
+            let mut text = ArrivalText::of(scene, note, false, scratch);
+            *read += text.text_len();
+            let kept = kept(scene, note, text.text_len());
+            text.keys();
             let is_gone = |line: &Range<usize>| {
                 let last = line.end - 1;
                 let at = kept.partition_point(|range| range.end <= last);
                 kept.get(at).is_none_or(|range| range.start > last)
             };
-            let gone = text.ranges().filter(is_gone);
-            gone.map(|line| key(&text.bytes[line], spelled)).collect()
+            let lines = text.keyed_lines();
+            let gone = lines.filter(|(line, _)| is_gone(line));
+            let gone = gone.map(|(_, key)| key).collect();
+            let memory = text.into_memory();
+            scratch.take_back(memory);
+            gone
         })
     }
 }
@@ -119,11 +118,11 @@ fn kept(scene: &Scene<'_, '_>, part: PartId, len: usize) -> Vec<Range<usize>> {
 }
 
 /// The runs of lines that are cited. A run without a line that says something is none: no note points to it.
-fn runs(text: &DecodedLines<'_>, cited: &Cited, spelled: &mut Vec<u8>) -> Vec<Range<usize>> {
+fn runs(text: &mut ArrivalText<'_>, cited: &Cited) -> Vec<Range<usize>> {
+    text.keys();
     let mut runs = Vec::new();
     let (mut run, mut says) = (0..0, false);
-    for line in text.ranges() {
-        let key = key(&text.bytes[line.clone()], spelled);
+    for (line, key) in text.keyed_lines() {
         if !cited.contains_key(&key) {
             continue;
         }
@@ -154,8 +153,4 @@ fn inside<'k>(
         .iter()
         .take_while(move |range| range.start < end)
         .map(move |range| range.start.max(start)..range.end.min(end))
-}
-
-fn key(line: &[u8], spelled: &mut Vec<u8>) -> LineKey {
-    LineKey::of_text(line.strip_suffix(b"\n").unwrap_or(line), spelled)
 }

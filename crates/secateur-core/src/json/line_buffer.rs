@@ -1,7 +1,5 @@
 //! Decoding texts line by line, one after the other into the same memory.
 
-use std::ops::Range;
-
 use super::JsonStr;
 use super::unescape::{make_room, unescape};
 
@@ -18,18 +16,6 @@ pub(crate) struct LineBuffer {
 pub(crate) struct DecodedLines<'t> {
     pub(crate) bytes: &'t [u8],
     pub(crate) line_ends: &'t [u32],
-}
-
-impl DecodedLines<'_> {
-    /// Where the lines are, each with its newline.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
-        let mut start = 0;
-        let ends = self.line_ends.iter().map(|&end| end as usize);
-        let all = self.bytes.len();
-        let is_open = self.line_ends.last().map_or(0, |&end| end as usize) < all;
-        ends.chain(is_open.then_some(all))
-            .map(move |end| std::mem::replace(&mut start, end)..end)
-    }
 }
 
 impl LineBuffer {

@@ -288,6 +288,9 @@ impl OffsetMap<'_> {
     /// Goes to a place shortly before an offset that is near the end, if that is far away.
     fn skip_ahead(&mut self, decoded: usize) {
         const FAR: usize = 512;
+        if decoded.saturating_sub(self.decoded_at) <= FAR {
+            return;
+        }
         let Some(behind) = self.decoded_len.checked_sub(decoded) else {
             return;
         };

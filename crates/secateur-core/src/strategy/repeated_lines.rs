@@ -18,6 +18,8 @@
 
 mod shown;
 
+use std::fmt::Write as _;
+
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
@@ -172,15 +174,21 @@ impl LongEnough<'_> {
 /// The note for these lines.
 fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
     let (count, last) = (end - first, end - 1);
-    match (number(text, first), number(text, last)) {
-        (Some(only), _) if count == 1 => format!("[{only} as above]\n"),
+    let mut words = String::with_capacity(USUAL_NOTE);
+    // Writing to a string cannot fail.
+    let _ = match (number(text, first), number(text, last)) {
+        (Some(only), _) if count == 1 => writeln!(words, "[{only} as above]"),
         (Some(from), Some(to)) if to.checked_sub(from) == Some(last as u64 - first as u64) => {
-            format!("[{from}-{to} as above]\n")
+            writeln!(words, "[{from}-{to} as above]")
         }
-        _ if count == 1 => "[1 line as above]\n".to_owned(),
-        _ => format!("[{count} lines as above]\n"),
-    }
+        _ if count == 1 => writeln!(words, "[1 line as above]"),
+        _ => writeln!(words, "[{count} lines as above]"),
+    };
+    words
 }
+
+/// Room for a note.
+const USUAL_NOTE: usize = 32;
 
 /// The number that a line came with, in a listing or a search result.
 fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {

@@ -15,6 +15,8 @@
 //!
 //! Made for `cadence = "rounds"`. Idempotent: what stays is short.
 
+use std::fmt::Write as _;
+
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Why};
@@ -70,12 +72,15 @@ impl ReplacedText {
             }
             let start = text.decode_start(args, self.keep_chars.saturating_mul(4));
             let kept: String = start.chars().take(self.keep_chars).collect();
+            out.reserve(args.len());
             out.push_str(args.get(copied..text.quoted().start as usize)?);
             out.push('"');
             escape_into(&kept, &mut out);
-            out.push_str(&format!(
+            // Writing to a string cannot fail.
+            let _ = write!(
+                out,
                 "[... {left_out} more characters, replaced by this edit]\""
-            ));
+            );
             copied = text.quoted().end as usize;
         }
         out.push_str(args.get(copied..)?);

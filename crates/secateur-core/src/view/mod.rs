@@ -325,28 +325,45 @@ impl<'a> View<'a> {
     /// The top-level string argument under the first of these keys that is there. One pass.
     #[must_use]
     pub fn first_arg(&self, id: PartId, keys: &[impl AsRef<str>]) -> Option<String> {
+        let [found] = self.first_args(id, [keys]);
+        found
+    }
+
+    /// The same for several lists of keys. One pass for all.
+    pub(crate) fn first_args<const LISTS: usize>(
+        &self,
+        id: PartId,
+        lists: [&[impl AsRef<str>]; LISTS],
+    ) -> [Option<String>; LISTS] {
         let args = self.args(id);
         let mut cursor = Cursor::over(&args, 128);
         if cursor.peek() != Ok(Kind::Object) {
-            return None;
+            return [const { None }; LISTS];
         }
-        let mut found: Option<(usize, JsonStr)> = None;
-        cursor
-            .object(|cursor, name| {
-                let rank = keys.iter().position(|key| name.is(&args, key.as_ref()));
-                match rank {
-                    Some(rank) if cursor.peek()? == Kind::String => {
-                        let value = cursor.string()?;
-                        if found.is_none_or(|(best, _)| rank <= best) {
-                            found = Some((rank, value));
-                        }
-                    }
-                    _ => drop(cursor.skip()?),
+        let mut found: [Option<(usize, JsonStr)>; LISTS] = [None; LISTS];
+        let read = cursor.object(|cursor, name| {
+            let rank = |keys: &[_]| {
+                let is_named = |key: &_| name.is(&args, AsRef::as_ref(key));
+                keys.iter().position(is_named)
+            };
+            let ranks = lists.map(rank);
+            if ranks == [None; LISTS] || cursor.peek()? != Kind::String {
+                return cursor.skip().map(drop);
+            }
+            let value = cursor.string()?;
+            for (found, rank) in found.iter_mut().zip(ranks) {
+                if let Some(rank) = rank
+                    && found.is_none_or(|(best, _)| rank <= best)
+                {
+                    *found = Some((rank, value));
                 }
-                Ok::<_, JsonError>(())
-            })
-            .ok()?;
-        found.map(|(_, value)| value.decode(&args).into_owned())
+            }
+            Ok::<_, JsonError>(())
+        });
+        if read.is_err() {
+            return [const { None }; LISTS];
+        }
+        found.map(|found| Some(found?.1.decode(&args).into_owned()))
     }
 
     /// The strings of a top-level argument that is a list of strings, under any of these keys.
