@@ -1,5 +1,5 @@
 //! Rows that no mechanic looked at: nearly all of their fields are those of other rows. While such a row waits, it is
-//! its own figures and a row like it: a quarter of the memory, none of it on the heap, and nothing to be freed on
+//! its own figures and a row like it, which many share: it allocates nothing, so there is nothing of it to be freed on
 //! another thread than the one that made it.
 
 use std::cell::RefCell;
