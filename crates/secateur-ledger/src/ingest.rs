@@ -7,9 +7,9 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use crate::error::LedgerError;
+use crate::plain::{Entry, Own};
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
-use crate::row::Row;
 use crate::scores::SCORE;
 use crate::store::{Store, Value, in_transaction};
 
@@ -52,23 +52,33 @@ fn write_all(
     records: &[Record],
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
-    let mut rows: Vec<&Row> = records
+    let whole = records.iter().filter_map(|record| match record {
+        Record::Row(row) => Some(Own::of(row)),
+        _ => None,
+    });
+    let whole: Vec<Own> = whole.collect();
+    let mut own_of_whole = whole.iter();
+    let mut rows: Vec<Entry<'_>> = records
         .iter()
         .filter_map(|record| match record {
-            Record::Row(row) => Some(&**row),
+            Record::Row(like) => own_of_whole.next().map(|own| Entry { own, like }),
+            Record::Plain(plain) => {
+                let (like, own) = plain.parts();
+                Some(Entry { own, like })
+            }
             Record::Score(_) => None,
         })
         .collect();
-    rows.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+    rows.sort_by(|one, other| one.order().cmp(&other.order()));
     let rows = store.insert_rows(&rows, rest)?;
     let mut rollup = Rollup::default();
-    rows.iter().for_each(|row| rollup.add(row));
+    rows.iter().for_each(|entry| rollup.add(*entry));
     rollup.write(store)?;
     let scores: Vec<Vec<Value<'_>>> = records
         .iter()
         .filter_map(|record| match record {
             Record::Score(score) => Some(crate::scores::values(score)),
-            Record::Row(_) => None,
+            Record::Row(_) | Record::Plain(_) => None,
         })
         .collect();
     let new_scores = store.insert_new(&SCORE, &scores)?;

@@ -173,25 +173,25 @@ impl Ledger {
 
     /// Records a request. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
-        self.push(Record::Row(Box::new(row)), None);
+        self.push(Record::of(row), None);
     }
 
     /// Records a request whose plan is written out later, off the caller's thread. A plan that the row
     /// has already is replaced.
     pub fn record_with_plan(&self, row: Row, plan: LatePlan) {
-        self.push(Record::Row(Box::new(row)), Some(plan));
+        self.push(Record::with_late_plan(row), Some(plan));
     }
 
     /// Records a score, in the same way.
     pub fn record_score(&self, score: Score) {
-        self.push(Record::Score(score), None);
+        self.push(Record::score(score), None);
     }
 
     fn push(&self, record: Record, plan: Option<LatePlan>) {
         let Some(writing) = &self.inner.writing else {
             return;
         };
-        if !writing.shared.queue.push(record.fit(), plan) {
+        if !writing.shared.queue.push(record, plan) {
             Counters::add(&writing.shared.counters.lost, 1);
         }
     }

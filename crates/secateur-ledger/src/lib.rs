@@ -21,6 +21,7 @@ pub mod moment;
 mod number;
 mod options;
 mod pace;
+mod plain;
 mod query;
 mod queue;
 mod record;

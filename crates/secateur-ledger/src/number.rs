@@ -31,6 +31,11 @@ pub(crate) fn fresh(id: &str, at: Millis) -> Option<i64> {
     digits(fresh).filter(|_| is_its_time).map(u64::cast_signed)
 }
 
+/// The id that [`fresh`] takes apart.
+pub(crate) fn id(at: Millis, fresh: i64) -> String {
+    format!("{at:0TIME_DIGITS$x}{fresh:0FRESH_DIGITS$x}")
+}
+
 /// The time that an id begins with, if it is a request's.
 pub(crate) fn time_of(id: &str) -> Option<Millis> {
     let time = digits(id.as_bytes().get(..TIME_DIGITS)?)?.cast_signed();
@@ -69,6 +74,7 @@ mod tests {
         let id = format!("{at:011x}{:016x}", u64::MAX - 5);
         assert_eq!(fresh(&id, at), Some(-6));
         assert_eq!(time_of(&id), Some(at));
+        assert_eq!(super::id(at, -6), id);
         assert_eq!(fresh(&id, at + 1), None);
         for other in [
             id.to_uppercase(),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::Score;
 use crate::late_plan::LatePlan;
 use crate::number::LAST_TIME;
+use crate::plain::Plain;
 use crate::row::Row;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
@@ -19,10 +20,31 @@ const MAX_STEPS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Record {
     Row(Box<Row>),
+    /// A row as well, in the spool not to be told from others.
+    #[serde(rename = "Row", skip_deserializing)]
+    Plain(Plain),
     Score(Score),
 }
 
 impl Record {
+    /// A row, fit for any database.
+    pub(crate) fn of(mut row: Row) -> Self {
+        if let Some(plain) = Plain::like_another(&row) {
+            return Self::Plain(plain);
+        }
+        fit_row(&mut row);
+        match Plain::of(&row) {
+            Some(plain) => Self::Plain(plain),
+            None => Self::Row(Box::new(row)),
+        }
+    }
+
+    /// A row whose plan comes later.
+    pub(crate) fn with_late_plan(mut row: Row) -> Self {
+        fit_row(&mut row);
+        Self::Row(Box::new(row))
+    }
+
     /// Roughly what it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -31,33 +53,28 @@ impl Record {
                 let steps: usize = row.steps.iter().map(|step| 80 + text(&step.skipped)).sum();
                 size_of::<Row>() + 200 + steps + text(&row.plan) + text(&row.failed_open)
             }
+            Self::Plain(_) => size_of::<Self>(),
             Self::Score(score) => {
                 size_of::<Score>() + score.workload.len() + score.stack.len() + 64
             }
         }
     }
 
-    /// Texts cut to their limits, without the NUL characters that PostgreSQL cannot hold; numbers that
-    /// are none become zero or nothing.
-    pub(crate) fn fit(mut self) -> Self {
-        match &mut self {
-            Self::Row(row) => fit_row(row),
-            Self::Score(score) => {
-                for text in [
-                    &mut score.id,
-                    &mut score.workload,
-                    &mut score.stack,
-                    &mut score.scorer,
-                ] {
-                    fit_text(text, MAX_NAME_BYTES);
-                }
-                fit_option(&mut score.request, MAX_NAME_BYTES);
-                if !score.score.is_finite() {
-                    score.score = 0.0;
-                }
-            }
+    /// A score, fit for any database.
+    pub(crate) fn score(mut score: Score) -> Self {
+        for text in [
+            &mut score.id,
+            &mut score.workload,
+            &mut score.stack,
+            &mut score.scorer,
+        ] {
+            fit_text(text, MAX_NAME_BYTES);
         }
-        self
+        fit_option(&mut score.request, MAX_NAME_BYTES);
+        if !score.score.is_finite() {
+            score.score = 0.0;
+        }
+        Self::Score(score)
     }
 
     /// Gives a row its plan.
@@ -70,6 +87,8 @@ impl Record {
     }
 }
 
+/// Texts cut to their limits, without the NUL characters that PostgreSQL cannot hold; numbers that are none
+/// become nothing.
 fn fit_row(row: &mut Row) {
     row.at = row.at.clamp(0, LAST_TIME);
     for text in [
@@ -160,7 +179,7 @@ mod tests {
             plan: Some(plan),
             ..Row::default()
         };
-        let Record::Row(row) = Record::Row(Box::new(row)).fit() else {
+        let Record::Row(row) = Record::of(row) else {
             panic!()
         };
         let plan: serde_json::Value = serde_json::from_str(row.plan.as_deref().unwrap()).unwrap();
@@ -175,7 +194,7 @@ mod tests {
             ..Row::default()
         };
         row.receipt.saved_usd = Some(f64::NAN);
-        let Record::Row(row) = Record::Row(Box::new(row)).fit() else {
+        let Record::Row(row) = Record::of(row) else {
             panic!()
         };
         assert_eq!(row.model.as_deref(), Some("a\u{fffd}b"));

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
+use crate::plain::Entry;
 use crate::query::Totals;
-use crate::row::{Millis, Row};
+use crate::row::Millis;
 use crate::store::{Store, Value};
 
 /// One sum of [`Totals`]: its column in `daily`, whether it is money, and what a row of `audit` adds.
@@ -52,7 +53,7 @@ const RECONCILED_WITHOUT: &str = "CASE WHEN predicted_usd_with IS NOT NULL AND a
 const RECONCILED_WITH: &str = "CASE WHEN predicted_usd_without IS NOT NULL AND actual_input_usd IS NOT NULL THEN predicted_usd_with END";
 const RECONCILED_BILLED: &str = "CASE WHEN predicted_usd_without IS NOT NULL AND predicted_usd_with IS NOT NULL THEN actual_input_usd END";
 
-pub(crate) fn add_row(totals: &mut Totals, row: &Row) {
+fn add_row(totals: &mut Totals, Entry { own, like: row }: Entry<'_>) {
     let receipt = &row.receipt;
     totals.requests += 1;
     totals.changed += u64::from(!row.stack.is_empty());
@@ -65,24 +66,24 @@ pub(crate) fn add_row(totals: &mut Totals, row: &Row) {
         totals.compress_chars_before += compress.chars_before;
         totals.compress_chars_after += compress.chars_after;
     }
-    totals.input_tokens += row.usage.input.unwrap_or(0);
-    totals.cache_read_tokens += row.usage.cache_read.unwrap_or(0);
-    totals.cache_write_tokens += row.usage.cache_write.unwrap_or(0);
-    totals.output_tokens += row.usage.output.unwrap_or(0);
+    totals.input_tokens += own.usage.input.unwrap_or(0);
+    totals.cache_read_tokens += own.usage.cache_read.unwrap_or(0);
+    totals.cache_write_tokens += own.usage.cache_write.unwrap_or(0);
+    totals.output_tokens += own.usage.output.unwrap_or(0);
     totals.tokens_saved += receipt.tokens_saved.unwrap_or(0);
     totals.saved_usd += receipt.saved_usd.unwrap_or(0.0);
     if let (Some(without), Some(with), Some(billed)) = (
         receipt.predicted_usd_without,
         receipt.predicted_usd_with,
-        receipt.actual_input_usd,
+        own.actual_input_usd,
     ) {
         totals.predicted_usd_without += without;
         totals.predicted_usd_with += with;
         totals.reconciled_usd += billed;
     }
-    totals.actual_usd += receipt.actual_usd.unwrap_or(0.0);
+    totals.actual_usd += own.actual_usd.unwrap_or(0.0);
     totals.net_negative += u64::from(receipt.saved_usd.is_some_and(|saved| saved < 0.0));
-    totals.added_us += row.added_us;
+    totals.added_us += own.added_us;
 }
 
 pub(crate) fn add_totals(sum: &mut Totals, other: &Totals) {
@@ -186,19 +187,20 @@ pub(crate) struct Rollup<'r> {
 }
 
 impl<'r> Rollup<'r> {
-    pub(crate) fn add(&mut self, row: &'r Row) {
+    pub(crate) fn add(&mut self, entry: Entry<'r>) {
+        let Entry { own, like: row } = entry;
         let model = row.model.as_deref().unwrap_or_default();
-        let day = row.at.div_euclid(DAY_MS);
+        let day = own.at.div_euclid(DAY_MS);
         let key = (day, row.workload.as_str(), row.stack.as_str(), model);
-        add_row(self.day(key), row);
-        if let (Some(session), Some(usd)) = (&row.session, row.receipt.actual_input_usd) {
+        add_row(self.day(key), entry);
+        if let (Some(session), Some(usd)) = (&row.session, own.actual_input_usd) {
             let key = (row.workload.as_str(), session.as_str(), row.held_out);
             let sum = self.sessions.entry(key).or_insert(SessionSum {
-                first_at: row.at,
+                first_at: own.at,
                 requests: 0,
                 input_usd: 0.0,
             });
-            sum.first_at = sum.first_at.min(row.at);
+            sum.first_at = sum.first_at.min(own.at);
             sum.requests += 1;
             sum.input_usd += usd;
         }

@@ -145,3 +145,54 @@ pub struct Row {
     /// What was cut and left, by whom and why: the engine's report as JSON.
     pub plan: Option<String>,
 }
+
+impl Row {
+    /// Whether a mechanic looked at it: else there is nothing to say.
+    pub(crate) fn has_change(&self) -> bool {
+        let receipt = &self.receipt;
+        !self.steps.is_empty()
+            || self.turns_removed + self.rag_kept + self.rag_dropped > 0
+            || self.compress.is_some()
+            || [
+                self.chars_before,
+                self.chars_after,
+                self.messages_before,
+                self.messages_after,
+                self.first_edit_at,
+                receipt.predicted_tokens_before,
+                receipt.predicted_tokens_after,
+            ]
+            .iter()
+            .any(Option::is_some)
+            || receipt.tokens_saved.is_some()
+            || [
+                receipt.predicted_usd_without,
+                receipt.predicted_usd_with,
+                receipt.break_even_turns,
+                receipt.saved_usd,
+            ]
+            .iter()
+            .any(Option::is_some)
+    }
+
+    /// Whether all is the same that rows have in common with others. Cheap comparisons that tell most rows apart come first.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        self.status == other.status
+            && self.upstream_status == other.upstream_status
+            && self.is_stream == other.is_stream
+            && self.held_out == other.held_out
+            && self.bypassed == other.bypassed
+            && self.receipt.tokens_are_exact == other.receipt.tokens_are_exact
+            && self.workload == other.workload
+            && self.model == other.model
+            && self.stack == other.stack
+            && self.provider == other.provider
+            && self.dialect == other.dialect
+            && self.key == other.key
+            && self.ended == other.ended
+            && self.routed_to == other.routed_to
+            && self.failed_open == other.failed_open
+            && self.struck_stack == other.struck_stack
+            && self.receipt.price_date == other.receipt.price_date
+    }
+}

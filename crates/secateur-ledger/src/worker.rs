@@ -403,7 +403,7 @@ fn replay_segment(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Row;
+    use crate::plain::Entry;
     use crate::spool::MAX_SPOOL_BYTES;
     use crate::store::{Database, Table, Value};
 
@@ -443,9 +443,9 @@ mod tests {
         }
         fn insert_rows<'r>(
             &mut self,
-            rows: &[&'r Row],
+            rows: &[Entry<'r>],
             _: &dyn Fn(),
-        ) -> Result<Vec<&'r Row>, LedgerError> {
+        ) -> Result<Vec<Entry<'r>>, LedgerError> {
             Ok(rows.to_vec())
         }
     }

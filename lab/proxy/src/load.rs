@@ -1,218 +1,210 @@
-//! The load: closed loops for throughput, a fixed rate for latency.
+//! The load: closed loops for throughput, a fixed rate for latency. Both keep their connections between slices.
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use tokio::task::JoinSet;
+use crate::wire::{Aimed, ThreadWire, Wire};
 
-use crate::Outcome;
+/// Before anything counts. Longer than the ledger holds rows back: so what it writes while a slice counts is as
+/// much as comes in meanwhile.
+const WARM_UP: Duration = Duration::from_millis(300);
 
-/// One kind of request.
-#[derive(Clone, Debug)]
-pub(crate) struct Shot {
-    url: String,
-    body: Bytes,
-    headers: Vec<(&'static str, String)>,
-}
-
-impl Shot {
-    /// A body for a path.
-    pub(crate) fn new(path: &str, body: Bytes) -> Self {
-        Self {
-            url: path.to_owned(),
-            body,
-            headers: Vec::new(),
-        }
-    }
-
-    /// The same through a server.
-    pub(crate) fn through(&self, base: &str, headers: &[(&'static str, String)]) -> Self {
-        Self {
-            url: format!("{base}{}", self.url),
-            body: self.body.clone(),
-            headers: headers.to_vec(),
-        }
-    }
-}
-
-/// What came of a run.
-#[derive(Clone, Debug)]
+/// What came of a slice, or of several.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
-    pub(crate) per_second: f64,
-    pub(crate) p50_ms: f64,
-    pub(crate) p99_ms: f64,
-    pub(crate) failed: usize,
+    /// Sorted.
     times: Vec<Duration>,
     took: Duration,
+    pub(crate) failed: usize,
 }
 
 impl Measured {
-    /// Several runs as one.
-    pub(crate) fn join(runs: Vec<Self>) -> Self {
-        let (mut times, mut took, mut failed) = (Vec::new(), Duration::ZERO, 0);
-        for run in runs {
-            times.extend(run.times);
-            took += run.took;
-            failed += run.failed;
+    /// Several slices as one.
+    pub(crate) fn join<'m>(slices: impl IntoIterator<Item = &'m Self>) -> Self {
+        let mut sum = Self::default();
+        for slice in slices {
+            sum.times.extend_from_slice(&slice.times);
+            sum.took += slice.took;
+            sum.failed += slice.failed;
         }
-        measured(times, took, failed)
+        sum.times.sort_unstable();
+        sum
+    }
+
+    fn of(lanes: impl IntoIterator<Item = (Vec<Duration>, usize)>, took: Duration) -> Self {
+        let mut sum = Self {
+            took,
+            ..Self::default()
+        };
+        for (times, failed) in lanes {
+            sum.times.extend(times);
+            sum.failed += failed;
+        }
+        sum.times.sort_unstable();
+        sum
+    }
+
+    pub(crate) fn answered(&self) -> usize {
+        self.times.len()
+    }
+
+    pub(crate) fn per_second(&self) -> f64 {
+        self.times.len() as f64 / self.took.as_secs_f64().max(1e-9)
+    }
+
+    /// The time within which this share was answered.
+    pub(crate) fn ms(&self, share: f64) -> f64 {
+        let index = (self.times.len() as f64 * share) as usize;
+        let time = self.times.get(index).or(self.times.last());
+        time.map_or(0.0, |time| time.as_secs_f64() * 1e3)
     }
 }
 
-type LoadClient = Client<HttpConnector, Full<Bytes>>;
+/// Clients that each send their next request when the last one is answered. One thread has all of them.
+pub(crate) struct Closed(Vec<Wire>);
 
-fn client() -> LoadClient {
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    Client::builder(TokioExecutor::new()).build(connector)
-}
-
-async fn fire(client: &LoadClient, shot: &Shot) -> Outcome<()> {
-    let mut request = Request::builder()
-        .method(Method::POST)
-        .uri(&shot.url)
-        .header("content-type", "application/json")
-        .header("authorization", "Bearer sk-lab");
-    for (name, value) in &shot.headers {
-        request = request.header(*name, value);
+impl Closed {
+    pub(crate) fn new(aimed: &Aimed, connections: usize) -> Self {
+        Self((0..connections).map(|_| Wire::new(aimed)).collect())
     }
-    let response = client
-        .request(request.body(Full::new(shot.body.clone()))?)
-        .await?;
-    let status = response.status();
-    let mut body = response.into_body();
-    while let Some(frame) = body.frame().await {
-        frame?;
-    }
-    if status.is_success() {
-        Ok(())
-    } else {
-        Err(format!("status {status}").into())
-    }
-}
 
-/// Whether a shot is answered well.
-pub(crate) async fn is_up(shot: &Shot) -> bool {
-    let answered = tokio::time::timeout(Duration::from_secs(5), fire(&client(), shot)).await;
-    matches!(answered, Ok(Ok(())))
-}
-
-fn measured(mut times: Vec<Duration>, took: Duration, failed: usize) -> Measured {
-    times.sort_unstable();
-    let at = |share: f64| {
-        let index = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
-        times
-            .get(index)
-            .map_or(0.0, |time| time.as_secs_f64() * 1e3)
-    };
-    Measured {
-        per_second: times.len() as f64 / took.as_secs_f64(),
-        p50_ms: at(0.5),
-        p99_ms: at(0.99),
-        failed,
-        times,
-        took,
-    }
-}
-
-/// As many requests as `connections` clients can make one after the other.
-pub(crate) async fn closed(shot: &Shot, connections: usize, length: Duration) -> Measured {
-    let mut lanes = JoinSet::new();
-    let client = client();
-    // Connections are made and pools filled before anything counts.
-    let warm_until = Instant::now() + length / 5;
-    let until = warm_until + length;
-    for _ in 0..connections {
-        let (client, shot) = (client.clone(), shot.clone());
-        lanes.spawn(async move {
-            let (mut times, mut failed) = (Vec::new(), 0);
-            loop {
-                let started = Instant::now();
-                if started >= until {
-                    return (times, failed);
-                }
-                let result = fire(&client, &shot).await;
-                if started >= warm_until {
-                    match result {
-                        Ok(()) => times.push(started.elapsed()),
-                        Err(_) => failed += 1,
+    /// As many requests as they can make. `begins` is called when it begins to count.
+    pub(crate) async fn slice(
+        &mut self,
+        length: Duration,
+        begins: impl FnOnce() + 'static,
+    ) -> Measured {
+        let warm_until = Instant::now() + WARM_UP;
+        let until = warm_until + length;
+        let local = tokio::task::LocalSet::new();
+        let lanes: Vec<_> = self
+            .0
+            .drain(..)
+            .map(|wire| local.spawn_local(keep_firing(wire, warm_until, until)))
+            .collect();
+        local.spawn_local(async move {
+            tokio::time::sleep_until(warm_until.into()).await;
+            begins();
+        });
+        let mut done = Vec::new();
+        local
+            .run_until(async {
+                for lane in lanes {
+                    if let Ok((wire, times, failed)) = lane.await {
+                        self.0.push(wire);
+                        done.push((times, failed));
                     }
                 }
-            }
-        });
+            })
+            .await;
+        Measured::of(done, length)
     }
-    gather(lanes, length).await
-}
 
-/// A number of requests, over connections that each have their share; how many failed.
-pub(crate) async fn all(shot: &Shot, connections: usize, requests: usize) -> usize {
-    let mut lanes = JoinSet::new();
-    let client = client();
-    for _ in 0..connections {
-        let (client, shot) = (client.clone(), shot.clone());
-        lanes.spawn(async move {
-            let mut failed = 0;
-            for _ in 0..requests / connections {
-                failed += usize::from(fire(&client, &shot).await.is_err());
-            }
-            failed
-        });
-    }
-    lanes.join_all().await.into_iter().sum()
-}
-
-/// Requests at a fixed rate over a fixed number of connections, which take turns.
-///
-/// A request that could not start when it was due, because the one before it on its connection was not done,
-/// counts from the moment at which it was due. What the timer of this program is late by does not count.
-pub(crate) async fn paced(
-    shot: &Shot,
-    per_second: f64,
-    connections: usize,
-    length: Duration,
-) -> Measured {
-    let mut lanes = JoinSet::new();
-    let client = client();
-    let every = Duration::from_secs_f64(connections as f64 / per_second.max(1.0));
-    let begin = Instant::now();
-    let warm_until = begin + length / 5;
-    let until = warm_until + length;
-    for connection in 0..connections {
-        let (client, shot) = (client.clone(), shot.clone());
-        let mut due = begin + every.mul_f64(connection as f64 / connections as f64);
-        lanes.spawn(async move {
-            let (mut times, mut failed) = (Vec::new(), 0);
-            while due < until {
-                let is_late = Instant::now() >= due;
-                if !is_late {
-                    tokio::time::sleep_until(due.into()).await;
+    /// A number of requests, of which each connection has its share; how many failed.
+    pub(crate) async fn all(&mut self, requests: usize) -> usize {
+        let share = requests / self.0.len().max(1);
+        let mut lanes = tokio::task::JoinSet::new();
+        for mut wire in self.0.drain(..) {
+            lanes.spawn(async move {
+                let mut failed = 0;
+                for _ in 0..share {
+                    failed += usize::from(wire.fire().await.is_err());
                 }
-                let since = if is_late { due } else { Instant::now() };
-                let result = fire(&client, &shot).await;
-                if due >= warm_until {
-                    match result {
-                        Ok(()) => times.push(since.elapsed()),
-                        Err(_) => failed += 1,
-                    }
-                }
-                due += every;
-            }
-            (times, failed)
-        });
+                (wire, failed)
+            });
+        }
+        let mut sum = 0;
+        for (wire, failed) in lanes.join_all().await {
+            self.0.push(wire);
+            sum += failed;
+        }
+        sum
     }
-    gather(lanes, length).await
 }
 
-async fn gather(mut lanes: JoinSet<(Vec<Duration>, usize)>, length: Duration) -> Measured {
+/// What was begun in time counts, when it was answered in time.
+async fn keep_firing(
+    mut wire: Wire,
+    warm_until: Instant,
+    until: Instant,
+) -> (Wire, Vec<Duration>, usize) {
     let (mut times, mut failed) = (Vec::new(), 0);
-    while let Some(Ok((lane, lost))) = lanes.join_next().await {
-        times.extend(lane);
-        failed += lost;
+    loop {
+        let started = Instant::now();
+        if started >= until {
+            return (wire, times, failed);
+        }
+        let result = wire.fire().await;
+        let now = Instant::now();
+        if now >= warm_until && now < until {
+            match result {
+                Ok(()) => times.push(now - started),
+                Err(_) => failed += 1,
+            }
+        }
+        if failed > 0 && times.is_empty() {
+            // Nobody is to be flooded who answers nothing.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
-    measured(times, length, failed)
+}
+
+/// Requests at a fixed rate, over connections that take turns, each with a thread of its own.
+pub(crate) struct Paced(Vec<ThreadWire>);
+
+impl Paced {
+    pub(crate) fn new(aimed: &Aimed, connections: usize) -> Self {
+        Self((0..connections).map(|_| ThreadWire::new(aimed)).collect())
+    }
+
+    /// A request that could not start when it was due, because the one before it on its connection was not done,
+    /// counts from the moment at which it was due. What a thread wakes up late by does not count.
+    pub(crate) fn slice(&mut self, per_second: f64, length: Duration) -> Measured {
+        let connections = self.0.len();
+        let every = Duration::from_secs_f64(connections as f64 / per_second.max(1.0));
+        let begin = Instant::now();
+        let warm_until = begin + WARM_UP;
+        let until = warm_until + length;
+        let done: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = self
+                .0
+                .iter_mut()
+                .enumerate()
+                .map(|(at, wire)| {
+                    let first = begin + every.mul_f64(at as f64 / connections as f64);
+                    scope.spawn(move || keep_pace(wire, first, every, warm_until, until))
+                })
+                .collect();
+            threads
+                .into_iter()
+                .filter_map(|thread| thread.join().ok())
+                .collect()
+        });
+        Measured::of(done, length)
+    }
+}
+
+fn keep_pace(
+    wire: &mut ThreadWire,
+    mut due: Instant,
+    every: Duration,
+    warm_until: Instant,
+    until: Instant,
+) -> (Vec<Duration>, usize) {
+    let (mut times, mut failed) = (Vec::new(), 0);
+    while due < until {
+        let now = Instant::now();
+        if now < due {
+            std::thread::sleep(due - now);
+        }
+        let since = if now < due { Instant::now() } else { due };
+        let result = wire.fire();
+        if due >= warm_until {
+            match result {
+                Ok(()) => times.push(since.elapsed()),
+                Err(_) => failed += 1,
+            }
+        }
+        due += every;
+    }
+    (times, failed)
 }

@@ -7,14 +7,17 @@
 //!
 //! `lab/proxy/count` counts the instructions of a request instead, which a busy machine does not change.
 //!
-//! `--quick` takes short looks, `--write` keeps the page as `RESULTS.md`, `--no-peers` leaves the
-//! other gateways out, `--seconds` and `--connections` change the load.
+//! `--write` keeps the page as `RESULTS.md`, `--no-peers` leaves the other gateways out, `--quick` takes few rounds,
+//! `--rounds`, `--seconds` (of a slice) and `--connections` change the load, `--bodies 1,100` picks sizes in KB and
+//! `--bodies 1e` events, `--part closed` or `--part paced` one of the two tables.
 
+mod answer;
 mod bodies;
 mod count;
 mod goals;
 mod load;
 mod machine;
+mod measure;
 mod passthrough;
 mod peers;
 mod process;
@@ -22,6 +25,7 @@ mod report;
 mod secateur;
 mod table;
 mod upstream;
+mod wire;
 
 use std::error::Error;
 use std::time::Duration;
@@ -31,27 +35,54 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// How the benchmark is run.
 #[derive(Debug)]
 struct Options {
-    seconds: Duration,
+    /// One slice: the servers take turns in slices.
+    slice: Duration,
+    rounds: usize,
     connections: usize,
+    /// Bytes, and whether events are asked for.
+    bodies: Vec<(usize, bool)>,
+    closed: bool,
+    paced: bool,
     peers: bool,
     write: bool,
 }
 
 fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
+    let sizes = [1_000, 100_000, 400_000];
     let mut options = Options {
-        seconds: Duration::from_secs(3),
+        slice: Duration::from_millis(600),
+        rounds: 12,
         connections: 16,
+        bodies: [false, true]
+            .into_iter()
+            .flat_map(|is_stream| sizes.map(|size| (size, is_stream)))
+            .collect(),
+        closed: true,
+        paced: true,
         peers: true,
         write: false,
     };
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{flag} wants a value"));
         match flag.as_str() {
-            "--quick" => options.seconds = Duration::from_millis(600),
+            "--quick" => options.rounds = 4,
             "--write" => options.write = true,
             "--no-peers" => options.peers = false,
-            "--seconds" => options.seconds = Duration::from_secs_f64(value()?.parse()?),
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--seconds" => options.slice = Duration::from_secs_f64(value()?.parse()?),
             "--connections" => options.connections = value()?.parse()?,
+            "--bodies" => {
+                let body = |text: &str| -> Outcome<(usize, bool)> {
+                    let size: usize = text.trim_end_matches('e').parse()?;
+                    Ok((size * 1_000, text.ends_with('e')))
+                };
+                options.bodies = value()?.split(',').map(body).collect::<Outcome<_>>()?;
+            }
+            "--part" => match value()?.as_str() {
+                "closed" => options.paced = false,
+                "paced" => options.closed = false,
+                other => return Err(format!("no part {other}").into()),
+            },
             _ => return Err(format!("unknown flag {flag}").into()),
         }
     }
@@ -60,19 +91,26 @@ fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
 
 fn main() -> Outcome<()> {
     let mut args = std::env::args().skip(1);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    // Who makes the load has one thread: it is to take as little as possible from those who are measured.
+    let loading = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+    };
+    let serving = || {
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+    };
     match args.next().as_deref() {
-        Some("serve-upstream") => runtime.block_on(upstream::serve()),
+        Some("serve-upstream") => serving()?.block_on(upstream::serve()),
         Some("serve-passthrough") => {
-            runtime.block_on(passthrough::serve(&args.next().unwrap_or_default()))
+            serving()?.block_on(passthrough::serve(&args.next().unwrap_or_default()))
         }
-        Some("fire") => runtime.block_on(count::fire(args)),
-        Some("pace") => runtime.block_on(count::pace(args)),
+        Some("fire") => loading()?.block_on(count::fire(args)),
         first => {
             let options = options(first.map(str::to_owned).into_iter().chain(args))?;
-            runtime.block_on(report::run(&options))
+            loading()?.block_on(report::run(&options))
         }
     }
 }

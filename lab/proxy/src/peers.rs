@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 
 use crate::Outcome;
-use crate::load::{Shot, is_up};
+use crate::wire::Shot;
 
 /// A running peer.
 pub(crate) struct Peer {
@@ -107,7 +107,7 @@ pub(crate) async fn start(upstream: &str, work: &Path, shot: &Shot) -> (Vec<Peer
 async fn answers(peer: &Peer, shot: &Shot, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     while Instant::now() < until {
-        if is_up(&shot.through(&peer.url, &peer.headers)).await {
+        if shot.through(&peer.url, &peer.headers).is_answered().await {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(300)).await;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -50,6 +51,10 @@ impl Server {
         self.memory_mb("VmHWM:")
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().unwrap_or(0)
+    }
+
     fn memory_mb(&self, key: &str) -> f64 {
         let Some(id) = self.child.id() else {
             return 0.0;
@@ -62,4 +67,16 @@ impl Server {
         let kib: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or(0.0);
         kib / 1024.0
     }
+}
+
+/// What a process has had of the processors, all of its threads together.
+pub(crate) fn cpu_time(id: u32) -> Duration {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{id}/task")) else {
+        return Duration::ZERO;
+    };
+    let nanos = |task: std::fs::DirEntry| -> Option<u64> {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    Duration::from_nanos(tasks.filter_map(|task| nanos(task.ok()?)).sum())
 }

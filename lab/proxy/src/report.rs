@@ -1,61 +1,18 @@
-//! The runs, and what is printed of them.
+//! The servers of a run, and the page that is printed of it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::bodies::chat;
 use crate::goals::{self, Goal};
-use crate::load::{Measured, Shot, closed, paced};
+use crate::load::Measured;
+use crate::measure::{BARE, HYPER, Lane, OURS, PATH, Results, Rows, Spread, label, measure};
 use crate::peers::{self, Peer};
 use crate::process::Server;
 use crate::secateur::{self, Keeps};
 use crate::table::Table;
+use crate::wire::Shot;
 use crate::{Options, Outcome, machine};
-
-pub(crate) const PATH: &str = "/v1/chat/completions";
-const BODIES: [(usize, bool); 6] = [
-    (1_000, false),
-    (100_000, false),
-    (400_000, false),
-    (1_000, true),
-    (100_000, true),
-    (400_000, true),
-];
-
-/// Lanes at a fixed rate take turns this often.
-const PACED_PARTS: u32 = 4;
-
-/// Secateur without audit.
-const BARE: &str = "secateur, bare";
-
-/// Peers that answer too few requests for a short look.
-const SLOW: [&str; 2] = ["litellm", "portkey"];
-
-/// Something that requests are sent through.
-struct Lane {
-    name: String,
-    url: String,
-    headers: Vec<(&'static str, String)>,
-}
-
-impl Lane {
-    fn new(name: &str, base: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            url: base.to_owned(),
-            headers: Vec::new(),
-        }
-    }
-
-    fn shot(&self, size: usize, stream: bool) -> Shot {
-        Shot::new(PATH, chat(size, stream)).through(&self.url, &self.headers)
-    }
-}
-
-fn label((size, stream): (usize, bool)) -> String {
-    format!("{} KB{}", size / 1000, if stream { ", events" } else { "" })
-}
 
 /// A folder that goes with the run.
 struct Work(PathBuf);
@@ -83,19 +40,17 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
         true => peers::start(&upstream.url, &work.0, &first).await,
         false => (Vec::new(), vec!["peers were not asked for".to_owned()]),
     };
+    let pruned = format!("{}/w/pruned", secateur.url);
     let mut lanes = vec![
-        Lane::new("direct", &upstream.url),
-        Lane::new("hyper", &passthrough.url),
-        Lane::new("secateur", &secateur.url),
-        Lane::new(BARE, &bare.url),
-        Lane::new("secateur, log", &logging.url),
-        Lane::new("secateur, m7", &format!("{}/w/pruned", secateur.url)),
+        Lane::new("direct", &upstream.url, upstream.id()),
+        Lane::new(HYPER, &passthrough.url, passthrough.id()),
+        Lane::new(OURS, &secateur.url, secateur.id()),
+        Lane::new(BARE, &bare.url, bare.id()),
+        Lane::new("secateur, log", &logging.url, logging.id()),
+        Lane::new("secateur, m7", &pruned, secateur.id()),
     ];
-    lanes.extend(peers.iter().map(|peer| Lane {
-        name: peer.name.to_owned(),
-        url: peer.url.clone(),
-        headers: peer.headers.clone(),
-    }));
+    let lane = |peer: &Peer| Lane::peer(peer.name, &peer.url, &peer.headers);
+    lanes.extend(peers.iter().map(lane));
     let measured = measure(options, &lanes).await;
     let peak_mb = secateur.peak_mb();
     let page = page(
@@ -117,89 +72,6 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Everything that was measured.
-struct Results {
-    /// By body, then by lane.
-    closed: Vec<Vec<(String, Measured)>>,
-    paced: Vec<Vec<(String, Measured)>>,
-    rates: Vec<f64>,
-    alone: Vec<(String, Measured)>,
-}
-
-async fn measure(options: &Options, lanes: &[Lane]) -> Results {
-    let mut results = Results {
-        closed: Vec::new(),
-        paced: Vec::new(),
-        rates: Vec::new(),
-        alone: Vec::new(),
-    };
-    for body in BODIES {
-        progress(&format!("{}: throughput", label(body)));
-        // Twice through the lanes, so that a slow moment of the machine does not hit one alone.
-        let mut halves: Vec<Vec<Measured>> = lanes.iter().map(|_| Vec::new()).collect();
-        for _ in 0..2 {
-            for (lane, halves) in lanes.iter().zip(&mut halves) {
-                let shot = lane.shot(body.0, body.1);
-                let mut length = options.seconds / 2;
-                if SLOW.contains(&lane.name.as_str()) {
-                    length = length.max(Duration::from_secs(1));
-                }
-                halves.push(closed(&shot, options.connections, length).await);
-            }
-        }
-        let rows: Vec<(String, Measured)> = lanes
-            .iter()
-            .zip(halves)
-            .map(|(lane, halves)| (lane.name.clone(), Measured::join(halves)))
-            .collect();
-        let rate = per_second(&rows, "hyper").min(per_second(&rows, "secateur")) / 2.0;
-        progress(&format!("{}: half load", label(body)));
-        let compared: Vec<&Lane> = lanes
-            .iter()
-            .filter(|lane| ["hyper", "secateur", BARE, "nginx"].contains(&lane.name.as_str()))
-            .collect();
-        let mut parts: Vec<Vec<Measured>> = compared.iter().map(|_| Vec::new()).collect();
-        for _ in 0..PACED_PARTS {
-            for (lane, parts) in compared.iter().zip(&mut parts) {
-                let shot = lane.shot(body.0, body.1);
-                let length = options.seconds / PACED_PARTS;
-                parts.push(paced(&shot, rate, options.connections, length).await);
-            }
-        }
-        let latencies = compared
-            .iter()
-            .zip(parts)
-            .map(|(lane, parts)| (lane.name.clone(), Measured::join(parts)))
-            .collect();
-        results.closed.push(rows);
-        results.paced.push(latencies);
-        results.rates.push(rate);
-    }
-    progress("one connection");
-    for lane in lanes.iter().filter(|lane| {
-        ["direct", "hyper", "secateur", "secateur, m7", "nginx"].contains(&lane.name.as_str())
-    }) {
-        let measured = closed(&lane.shot(400_000, false), 1, options.seconds).await;
-        results.alone.push((lane.name.clone(), measured));
-    }
-    results
-}
-
-fn progress(what: &str) {
-    let mut out = std::io::stderr();
-    // Progress that cannot be shown is no reason to stop.
-    let _ = writeln!(out, "{what}");
-}
-
-fn find<'m>(rows: &'m [(String, Measured)], name: &str) -> Option<&'m Measured> {
-    let row = rows.iter().find(|(lane, _)| lane == name)?;
-    Some(&row.1)
-}
-
-fn per_second(rows: &[(String, Measured)], name: &str) -> f64 {
-    find(rows, name).map_or(0.0, |measured| measured.per_second)
-}
-
 fn page(
     options: &Options,
     machine: &str,
@@ -210,13 +82,17 @@ fn page(
 ) -> Outcome<String> {
     let mut out = format!(
         "# The proxy under load\n\n`lab/proxy/run --write`, {}, {machine}.\n\n\
-         One upstream, every server a process of its own, all on loopback in one run: the ratios \
-         count, not the figures. {} connections, {} s a cell in two halves. Secateur writes a row \
-         for each request into an SQLite ledger; \"bare\" writes none, \"log\" writes its JSON lines too, \"m7\" \
-         prunes with the preset `tessera`.\n\n",
+         One upstream, every server a process of its own, all on loopback in one run: the ratios count, not the \
+         figures. {} connections. Servers take turns in slices of {} s, {} rounds, each beginning with another one; \
+         a slice counts once it has run for 0.3 s, when the ledger writes as many rows as come in, and after it \
+         Secateur has 0.45 s to write what it held back. Goals compare the slices of a round with each other and take the \
+         middle of all rounds; in brackets between which figures the middle half of the rounds lies.\n\n\
+         Secateur writes a row for each request into an SQLite ledger; \"bare\" writes none, \"log\" writes its JSON \
+         lines too, \"m7\" prunes with the preset `tessera`.\n\n",
         machine::today(),
         options.connections,
-        options.seconds.as_secs_f64(),
+        options.slice.as_secs_f64(),
+        options.rounds,
     );
     for peer in peers {
         out.push_str(&format!("- {} {}\n", peer.name, peer.version));
@@ -225,50 +101,9 @@ fn page(
         out.push_str(&format!("- {missing}\n"));
     }
     let mut goals = Vec::new();
-    let mut table = Table::new(&[
-        "body", "server", "req/s", "of hyper", "p50 ms", "p99 ms", "failed",
-    ]);
-    for (body, rows) in BODIES.into_iter().zip(&results.closed) {
-        let hyper = per_second(rows, "hyper");
-        let ours = per_second(rows, "secateur");
-        for (name, measured) in rows {
-            table.row([
-                label(body),
-                name.clone(),
-                format!("{:.0}", measured.per_second),
-                format!("{:.0} %", measured.per_second * 100.0 / hyper.max(1.0)),
-                format!("{:.3}", measured.p50_ms),
-                format!("{:.3}", measured.p99_ms),
-                measured.failed.to_string(),
-            ]);
-        }
-        let what = format!("{}, requests/s of hyper's", label(body));
-        goals.push(Goal::at_least(
-            what,
-            80.0,
-            ours * 100.0 / hyper.max(1.0),
-            " %",
-        ));
-        let bare = per_second(rows, BARE);
-        let what = format!("{}, what audit costs in requests/s", label(body));
-        goals.push(Goal::at_most(
-            what,
-            5.0,
-            100.0 - ours * 100.0 / bare.max(1.0),
-            " %",
-        ));
-        for (peer, times) in [("litellm", 20.0), ("portkey", 5.0)] {
-            let theirs = per_second(rows, peer);
-            if theirs > 0.0 {
-                let what = format!("{}, requests/s of {peer}'s", label(body));
-                goals.push(Goal::at_least(what, times, ours / theirs, " ×"));
-            }
-        }
-    }
-    out.push_str("\n## Throughput\n\n");
-    table.print(&mut out);
+    throughput(&mut out, results, &mut goals);
     half_load(&mut out, results, &mut goals);
-    alone(&mut out, results, &mut goals);
+    alone(&mut out, &results.alone, &mut goals);
     out.push_str(&format!(
         "\nMemory of Secateur: {idle_mb:.1} MB idle, {peak_mb:.1} MB at its highest under all of this.\n"
     ));
@@ -277,55 +112,135 @@ fn page(
     Ok(out)
 }
 
-fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
+fn percent(spread: Spread) -> String {
+    let Spread { low, middle, high } = spread;
+    format!("{middle:.0} % ({low:.0}–{high:.0})")
+}
+
+fn throughput(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
     out.push_str(
-        "\n## At half of the highest load\n\nHalf of what Secateur or hyper can do, whichever is less. A request that had to wait for the one before \
-         it counts from the moment at which it was due; in brackets what is added to hyper's own: by the bare proxy, and by \
-         the proxy with its ledger.\n\n",
+        "\n## Throughput\n\n\"CPU\" is what the server's process took of the processors for a request, all of its \
+         threads together.\n\n",
     );
-    let mut table = Table::new(&["body", "server", "req/s", "p50 ms", "p99 ms", "failed"]);
-    for ((body, rows), rate) in BODIES.into_iter().zip(&results.paced).zip(&results.rates) {
-        let Some(hyper) = find(rows, "hyper") else {
-            continue;
-        };
-        for (name, measured) in rows {
-            let (p50, p99) = (
-                measured.p50_ms - hyper.p50_ms,
-                measured.p99_ms - hyper.p99_ms,
-            );
+    let share =
+        |one: &Measured, other: &Measured| one.per_second() * 100.0 / other.per_second().max(1.0);
+    let mut table = Table::new(&[
+        "body", "server", "req/s", "of hyper", "CPU µs", "p50 ms", "p99 ms", "failed",
+    ]);
+    for rows in &results.closed {
+        let hyper = rows.per_second(HYPER);
+        for row in &rows.rows {
+            let (all, each) = (row.all(), rows.per_second(&row.name));
+            let is_compared = [HYPER, OURS, BARE].contains(&row.name.as_str());
+            let cpu = row.middle(|slice| slice.cpu_us);
             table.row([
-                label(body),
-                name.clone(),
-                format!("{rate:.0}"),
-                format!("{:.3} ({p50:+.3})", measured.p50_ms),
-                format!("{:.3} ({p99:+.3})", measured.p99_ms),
-                measured.failed.to_string(),
+                label(rows.body),
+                row.name.clone(),
+                format!("{each:.0}"),
+                match is_compared {
+                    true => percent(rows.compare(&row.name, HYPER, share)),
+                    false => format!("{:.0} %", each * 100.0 / hyper.max(1.0)),
+                },
+                match cpu > 0.0 {
+                    true => format!("{cpu:.1}"),
+                    false => String::new(),
+                },
+                format!("{:.3}", all.ms(0.5)),
+                format!("{:.3}", all.ms(0.99)),
+                all.failed.to_string(),
             ]);
-            if name == "secateur" {
-                let what = |which: &str| format!("{}, added at half load, {which}", label(body));
-                goals.push(Goal::at_most(what("p50"), 0.3, p50, " ms"));
-                goals.push(Goal::at_most(what("p99"), 1.0, p99, " ms"));
+        }
+        let of_hyper = rows.compare(OURS, HYPER, share);
+        let what = |what: &str| format!("{}, {what}", label(rows.body));
+        goals.push(Goal::at_least(
+            what("requests/s of hyper's"),
+            80.0,
+            of_hyper,
+            " %",
+        ));
+        let cost = rows.compare(OURS, BARE, |ours, bare| 100.0 - share(ours, bare));
+        let name = what("what audit costs in requests/s");
+        goals.push(Goal::at_most(name, 5.0, cost, " %"));
+        for (peer, times) in [("litellm", 20.0), ("portkey", 5.0)] {
+            let theirs = rows.per_second(peer);
+            if theirs > 0.0 {
+                let name = what(&format!("requests/s of {peer}'s"));
+                goals.push(Goal::at_least(
+                    name,
+                    times,
+                    rows.per_second(OURS) / theirs,
+                    " ×",
+                ));
             }
         }
     }
     table.print(out);
 }
 
-fn alone(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
+fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
+    out.push_str(
+        "\n## At half of the highest load\n\nHalf of what Secateur or hyper can do, whichever is less. A request that had to wait for the one before \
+         it counts from the moment at which it was due. The middle of all slices; in brackets what is added to hyper's own in the \
+         same round: by the bare proxy, and by the proxy with its ledger. \"Of all\" has all slices in one.\n\n",
+    );
+    let mut table = Table::new(&[
+        "body",
+        "server",
+        "req/s",
+        "p50 ms",
+        "p99 ms",
+        "p99 of all ms",
+        "failed",
+    ]);
+    for rows in &results.paced {
+        for row in &rows.rows {
+            let all = row.all();
+            let added = |share: f64| {
+                rows.compare(&row.name, HYPER, |one, hyper| {
+                    one.ms(share) - hyper.ms(share)
+                })
+            };
+            let cell = |share: f64| {
+                let each = row.middle(|slice| slice.measured.ms(share));
+                format!("{each:.3} ({:+.3})", added(share).middle)
+            };
+            table.row([
+                label(rows.body),
+                row.name.clone(),
+                format!("{:.0}", rows.rate),
+                cell(0.5),
+                cell(0.99),
+                format!("{:.3}", all.ms(0.99)),
+                all.failed.to_string(),
+            ]);
+            if row.name == OURS {
+                let what =
+                    |which: &str| format!("{}, added at half load, {which}", label(rows.body));
+                goals.push(Goal::at_most(what("p50"), 0.3, added(0.5), " ms"));
+                goals.push(Goal::at_most(what("p99"), 1.0, added(0.99), " ms"));
+            }
+        }
+    }
+    table.print(out);
+}
+
+fn alone(out: &mut String, rows: &Rows, goals: &mut Vec<Goal>) {
     out.push_str("\n## One connection, 400 KB\n\n");
     let mut table = Table::new(&["server", "p50 ms", "added to direct", "p99 ms"]);
-    let direct = find(&results.alone, "direct").map_or(0.0, |measured| measured.p50_ms);
-    for (name, measured) in &results.alone {
+    let added =
+        |name: &str| rows.compare(name, "direct", |one, direct| one.ms(0.5) - direct.ms(0.5));
+    for row in &rows.rows {
         table.row([
-            name.clone(),
-            format!("{:.3}", measured.p50_ms),
-            format!("{:+.3}", measured.p50_ms - direct),
-            format!("{:.3}", measured.p99_ms),
+            row.name.clone(),
+            format!("{:.3}", row.middle(|slice| slice.measured.ms(0.5))),
+            format!("{:+.3}", added(&row.name).middle),
+            format!("{:.3}", row.all().ms(0.99)),
         ]);
     }
     table.print(out);
-    if let Some(m7) = find(&results.alone, "secateur, m7") {
+    let pruned = "secateur, m7";
+    if rows.find(pruned).is_some() {
         let what = "400 KB with M7, added to direct, p50";
-        goals.push(Goal::at_most(what, 3.0, m7.p50_ms - direct, " ms"));
+        goals.push(Goal::at_most(what, 3.0, added(pruned), " ms"));
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use crate::Outcome;
-use crate::load::{Shot, is_up};
 use crate::peers::free_port;
 use crate::process::Server;
+use crate::wire::Shot;
 
 /// What a run of it keeps and says.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ pub(crate) async fn start(
     };
     let shot = shot.through(&server.url, &[]);
     for _ in 0..100 {
-        if is_up(&shot).await {
+        if shot.is_answered().await {
             return Ok(server);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -55,14 +55,29 @@ fn events() -> Vec<Bytes> {
     events
 }
 
-/// Clients write the key last; gateways that write the body anew put it near an end too.
-fn asks_for_events(body: &[u8]) -> bool {
-    let head = &body[..body.len().min(200)];
-    let tail = &body[body.len().saturating_sub(200)..];
-    [head, tail].iter().any(|end| {
-        let text = String::from_utf8_lossy(end);
-        text.contains("\"stream\":true") || text.contains("\"stream\": true")
-    })
+/// Bytes at either end of a body in which the wish for events is looked for.
+const END: usize = 200;
+
+fn asks_for_events(end: &[u8]) -> bool {
+    let asks = |text: &[u8]| memchr::memmem::find(end, text).is_some();
+    asks(b"\"stream\":true") || asks(b"\"stream\": true")
+}
+
+/// Reads a body to its end; whether it asks for events. Clients write the key last; gateways that write the body anew
+/// put it near an end too.
+async fn read(mut body: Incoming) -> bool {
+    let (mut head, mut tail) = (Vec::with_capacity(2 * END), Vec::with_capacity(2 * END));
+    // A body that breaks off ends its connection.
+    while let Some(Ok(frame)) = body.frame().await {
+        let Some(data) = frame.data_ref() else {
+            continue;
+        };
+        head.extend_from_slice(&data[..data.len().min(END.saturating_sub(head.len()))]);
+        tail.extend_from_slice(&data[data.len().saturating_sub(END)..]);
+        let old = tail.len().saturating_sub(END);
+        tail.drain(..old);
+    }
+    asks_for_events(&head) || asks_for_events(&tail)
 }
 
 async fn respond(
@@ -70,9 +85,7 @@ async fn respond(
     json: Bytes,
     events: Vec<Bytes>,
 ) -> Result<Response<Chunks>, Infallible> {
-    // A body that breaks off ends its connection.
-    let body = request.into_body().collect().await;
-    let is_stream = body.is_ok_and(|body| asks_for_events(&body.to_bytes()));
+    let is_stream = read(request.into_body()).await;
     let (kind, chunks) = if is_stream {
         ("text/event-stream", events)
     } else {

@@ -40,27 +40,6 @@ const KIND: [&str; 14] = [
     "ended",
 ];
 
-/// Cheap comparisons that tell most rows apart come first.
-fn is_alike(one: &Row, other: &Row) -> bool {
-    one.status == other.status
-        && one.upstream_status == other.upstream_status
-        && one.is_stream == other.is_stream
-        && one.held_out == other.held_out
-        && one.bypassed == other.bypassed
-        && one.receipt.tokens_are_exact == other.receipt.tokens_are_exact
-        && one.workload == other.workload
-        && one.model == other.model
-        && one.stack == other.stack
-        && one.provider == other.provider
-        && one.dialect == other.dialect
-        && one.key == other.key
-        && one.ended == other.ended
-        && one.routed_to == other.routed_to
-        && one.failed_open == other.failed_open
-        && one.struck_stack == other.struck_stack
-        && one.receipt.price_date == other.receipt.price_date
-}
-
 fn series(row: &Row) -> [Any; 3] {
     [
         row.workload.clone().into(),
@@ -102,7 +81,9 @@ impl Commons {
         row: &'r Row,
         recent: &mut Recent<'r>,
     ) -> rusqlite::Result<Common> {
-        let found = recent.iter().position(|(known, _)| is_alike(known, row));
+        let found = recent
+            .iter()
+            .position(|(known, _)| std::ptr::eq(*known, row) || known.is_alike(row));
         if let Some((at, &(_, common))) = found.and_then(|at| Some((at, recent.get(at)?))) {
             recent.swap(0, at);
             return Ok(common);

@@ -18,7 +18,7 @@ pub(crate) use migrate::{check_version, migrate};
 pub(crate) use value::{Kind, Table, Value};
 
 use crate::error::LedgerError;
-use crate::row::Row;
+use crate::plain::Entry;
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +53,9 @@ pub(crate) trait Store: Send {
     /// must be in the order of time and id. `rest` is called between portions.
     fn insert_rows<'r>(
         &mut self,
-        rows: &[&'r Row],
+        rows: &[Entry<'r>],
         rest: &dyn Fn(),
-    ) -> Result<Vec<&'r Row>, LedgerError>;
+    ) -> Result<Vec<Entry<'r>>, LedgerError>;
 }
 
 /// Runs `work` in one transaction: all of it happens, or nothing.

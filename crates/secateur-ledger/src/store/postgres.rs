@@ -16,6 +16,7 @@ use super::{Database, Store};
 use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
 use crate::error::LedgerError;
 use crate::ingest::pack;
+use crate::plain::Entry;
 use crate::row::Row;
 
 /// Statements that are kept prepared on one connection.
@@ -261,15 +262,16 @@ impl Store for Postgres {
     /// All in one portion: each is a conversation with the server.
     fn insert_rows<'r>(
         &mut self,
-        rows: &[&'r Row],
+        rows: &[Entry<'r>],
         rest: &dyn Fn(),
-    ) -> Result<Vec<&'r Row>, LedgerError> {
-        let table: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
+    ) -> Result<Vec<Entry<'r>>, LedgerError> {
+        let whole: Vec<Row> = rows.iter().map(Entry::row).collect();
+        let table: Vec<Vec<Value<'_>>> = whole.iter().map(values).collect();
         let is_new = self.insert_new(&AUDIT, &table)?;
-        let new: Vec<&Row> = rows
+        let new: Vec<&Row> = whole
             .iter()
             .zip(&is_new)
-            .filter_map(|(row, &is_new)| is_new.then_some(*row))
+            .filter_map(|(row, &is_new)| is_new.then_some(row))
             .collect();
         let plans: Vec<Vec<Value<'_>>> = new
             .iter()
@@ -291,6 +293,9 @@ impl Store for Postgres {
             .collect();
         self.insert_new(&SAVINGS, &savings)?;
         rest();
-        Ok(new)
+        let new = rows.iter().zip(&is_new);
+        Ok(new
+            .filter_map(|(entry, &is_new)| is_new.then_some(*entry))
+            .collect())
     }
 }

@@ -11,7 +11,7 @@ use super::sqlite_rows::Rows;
 use super::value::{Table, Value};
 use super::{Database, Store};
 use crate::error::LedgerError;
-use crate::row::Row;
+use crate::plain::Entry;
 
 pub(crate) struct Sqlite {
     connection: Connection,
@@ -182,9 +182,9 @@ impl Store for Sqlite {
 
     fn insert_rows<'r>(
         &mut self,
-        rows: &[&'r Row],
+        rows: &[Entry<'r>],
         rest: &dyn Fn(),
-    ) -> Result<Vec<&'r Row>, LedgerError> {
+    ) -> Result<Vec<Entry<'r>>, LedgerError> {
         self.rows.insert(&self.connection, rows, rest)
     }
 }

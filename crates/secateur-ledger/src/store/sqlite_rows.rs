@@ -14,8 +14,9 @@ use super::sqlite::explain;
 use crate::columns::{is_trouble, steps_json};
 use crate::error::LedgerError;
 use crate::ingest::pack;
-use crate::number::{LAST_TURN, first_at, fresh};
-use crate::row::Row;
+use crate::number::{self, LAST_TURN, first_at};
+use crate::plain::Entry;
+use crate::row::Millis;
 
 const ROW: &[&str] = &[
     "seq",
@@ -75,9 +76,8 @@ struct Placed<'r> {
     seq: i64,
     /// Whether SQLite gives this number by itself, being the one after the last: it need not look for the place then.
     follows: bool,
-    fresh: Option<i64>,
     common: Common,
-    row: &'r Row,
+    entry: Entry<'r>,
 }
 
 impl Rows {
@@ -99,9 +99,9 @@ impl Rows {
     pub(super) fn insert<'r>(
         &mut self,
         connection: &Connection,
-        rows: &[&'r Row],
+        rows: &[Entry<'r>],
         rest: &dyn Fn(),
-    ) -> Result<Vec<&'r Row>, LedgerError> {
+    ) -> Result<Vec<Entry<'r>>, LedgerError> {
         let placed = self.place(connection, rows)?;
         self.row
             .insert(connection, &placed, bind_row, rest)
@@ -115,14 +115,14 @@ impl Rows {
         let insert = || {
             let changed: Vec<&Placed<'_>> = placed
                 .iter()
-                .filter(|placed| has_change(placed.row))
+                .filter(|placed| placed.entry.like.has_change())
                 .collect();
             let bind = |places: &mut Places<'_>, placed: &&Placed<'_>| bind_change(places, placed);
             self.change.insert(connection, &changed, bind, rest)?;
             let plans: Vec<(i64, Vec<u8>)> = placed
                 .iter()
                 .filter_map(|placed| {
-                    let plan = pack(placed.row.plan.as_deref()?);
+                    let plan = pack(placed.entry.like.plan.as_deref()?);
                     rest();
                     Some((placed.seq, plan))
                 })
@@ -134,14 +134,14 @@ impl Rows {
             self.plan.insert(connection, &plans, bind, rest)
         };
         insert().map_err(explain)?;
-        Ok(placed.iter().map(|placed| placed.row).collect())
+        Ok(placed.iter().map(|placed| placed.entry).collect())
     }
 
     /// The new rows with their places.
     fn place<'r>(
         &mut self,
         connection: &Connection,
-        rows: &[&'r Row],
+        rows: &[Entry<'r>],
     ) -> Result<Vec<Placed<'r>>, LedgerError> {
         let newest: i64 = connection
             .prepare_cached("SELECT COALESCE(MAX(seq), -1) FROM audit_row")
@@ -149,22 +149,19 @@ impl Rows {
             .map_err(explain)?;
         let mut placed: Vec<Placed<'r>> = Vec::with_capacity(rows.len());
         let (mut names, mut recent) = (HashSet::new(), Recent::new());
-        for of_one_time in rows.chunk_by(|one, other| one.at == other.at) {
-            let Some(at) = of_one_time.first().map(|row| row.at) else {
+        for of_one_time in rows.chunk_by(|one, other| one.own.at == other.own.at) {
+            let Some(at) = of_one_time.first().map(|entry| entry.own.at) else {
                 continue;
             };
             let mut moment = match first_at(at) {
                 first if first > newest => Moment::new(first),
                 first => Moment::read(connection, first).map_err(explain)?,
             };
-            for &row in of_one_time {
-                let fresh = fresh(&row.id, at);
-                let is_new = match fresh {
-                    Some(fresh) => moment.is_new(fresh, &row.id),
-                    None => {
-                        names.insert(row.id.as_str())
-                            && !has_name(connection, &row.id).map_err(explain)?
-                    }
+            for &entry in of_one_time {
+                let id = entry.like.id.as_str();
+                let is_new = match entry.own.fresh {
+                    Some(fresh) => moment.is_new(fresh, at),
+                    None => names.insert(id) && !has_name(connection, id).map_err(explain)?,
                 };
                 if is_new {
                     let seq = moment.take_turn()?;
@@ -172,12 +169,11 @@ impl Rows {
                     placed.push(Placed {
                         seq,
                         follows: before.is_some_and(|before| before > newest && before + 1 == seq),
-                        fresh,
                         common: self
                             .commons
-                            .of(connection, row, &mut recent)
+                            .of(connection, entry.like, &mut recent)
                             .map_err(explain)?,
-                        row,
+                        entry,
                     });
                 }
             }
@@ -229,9 +225,11 @@ impl Moment {
     }
 
     /// Whether an id is asked about for the first time. The same ones come one after the other.
-    fn is_new(&mut self, fresh: i64, id: &str) -> bool {
+    fn is_new(&mut self, fresh: i64, at: Millis) -> bool {
         let is_new = self.last.replace(fresh) != Some(fresh);
-        is_new && !self.fresh.contains(&fresh) && !self.names.contains(id)
+        is_new
+            && !self.fresh.contains(&fresh)
+            && (self.names.is_empty() || !self.names.contains(&number::id(at, fresh)))
     }
 
     fn take_turn(&mut self) -> Result<i64, LedgerError> {
@@ -245,59 +243,32 @@ impl Moment {
 }
 
 fn bind_row(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
-    let row = placed.row;
-    let bytes_after = Some(row.bytes_after).filter(|&bytes| bytes != row.bytes_before);
+    let Entry { own, like } = placed.entry;
+    let bytes_after = Some(own.bytes_after).filter(|&bytes| bytes != own.bytes_before);
     places.put(Some(placed.seq).filter(|_| !placed.follows))?;
     places.put(Some(placed.common.series))?;
     places.put(Some(placed.common.kind))?;
-    places.count(Some(row.bytes_before))?;
+    places.count(Some(own.bytes_before))?;
     places.count(bytes_after)?;
-    places.count(Some(row.response_bytes))?;
-    places.count(Some(row.added_us))?;
-    places.count(row.upstream_head_us)?;
-    places.count(Some(row.total_us))?;
-    places.count(row.usage.input)?;
-    places.count(row.usage.output)?;
-    places.put(row.receipt.actual_usd)?;
-    places.put(row.receipt.actual_input_usd)?;
-    places.put(placed.fresh)?;
-    places.put(Some(row.id.as_str()).filter(|_| placed.fresh.is_none()))?;
-    places.put(is_trouble(row).then_some(1_i64))?;
-    places.put(row.session.as_deref())?;
-    places.count(row.usage.cache_read)?;
-    places.count(row.usage.cache_write)
-}
-
-/// Whether a mechanic looked at it: else there is nothing to say.
-fn has_change(row: &Row) -> bool {
-    let receipt = &row.receipt;
-    !row.steps.is_empty()
-        || row.turns_removed + row.rag_kept + row.rag_dropped > 0
-        || row.compress.is_some()
-        || [
-            row.chars_before,
-            row.chars_after,
-            row.messages_before,
-            row.messages_after,
-            row.first_edit_at,
-            receipt.predicted_tokens_before,
-            receipt.predicted_tokens_after,
-        ]
-        .iter()
-        .any(Option::is_some)
-        || receipt.tokens_saved.is_some()
-        || [
-            receipt.predicted_usd_without,
-            receipt.predicted_usd_with,
-            receipt.break_even_turns,
-            receipt.saved_usd,
-        ]
-        .iter()
-        .any(Option::is_some)
+    places.count(Some(own.response_bytes))?;
+    places.count(Some(own.added_us))?;
+    places.count(own.upstream_head_us)?;
+    places.count(Some(own.total_us))?;
+    places.count(own.usage.input)?;
+    places.count(own.usage.output)?;
+    places.put(own.actual_usd)?;
+    places.put(own.actual_input_usd)?;
+    places.put(own.fresh)?;
+    places.put(Some(like.id.as_str()).filter(|_| own.fresh.is_none()))?;
+    places.put(is_trouble(like).then_some(1_i64))?;
+    places.put(like.session.as_deref())?;
+    places.count(own.usage.cache_read)?;
+    places.count(own.usage.cache_write)
 }
 
 fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
-    let (row, receipt) = (placed.row, &placed.row.receipt);
+    let row = placed.entry.like;
+    let receipt = &row.receipt;
     places.put(Some(placed.seq))?;
     places.put(Some(steps_json(&row.steps)))?;
     places.count(row.chars_before)?;
@@ -322,7 +293,9 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plain::Own;
     use crate::query::{After, Filter};
+    use crate::row::Row;
     use crate::store::{Address, Store, in_transaction, migrate};
     use crate::{ingest, listing, record::Record};
 
@@ -349,10 +322,7 @@ mod tests {
 
     /// How many were new.
     fn write(store: &mut dyn Store, rows: &[Row]) -> usize {
-        let records: Vec<Record> = rows
-            .iter()
-            .map(|row| Record::Row(Box::new(row.clone())))
-            .collect();
+        let records: Vec<Record> = rows.iter().map(|row| Record::of(row.clone())).collect();
         ingest::write(store, &records, &|| ()).unwrap().new
     }
 
@@ -438,7 +408,12 @@ mod tests {
         let mut store = open(&folder);
         let one = row(AT, 1);
         let undone: Result<(), LedgerError> = in_transaction(store.as_mut(), |store| {
-            store.insert_rows(&[&one], &|| ())?;
+            let own = Own::of(&one);
+            let entry = Entry {
+                own: &own,
+                like: &one,
+            };
+            store.insert_rows(&[entry], &|| ())?;
             Err(LedgerError::Closed)
         });
         assert!(undone.is_err());

@@ -1,7 +1,9 @@
 //! Requests of this process that scores can still be posted for.
+//!
+//! Every request is added and next to none is ever asked for: so they lie in a row, one after the other, and whoever
+//! asks looks through them.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::store::PastRequest;
@@ -11,38 +13,27 @@ use crate::identity::number_of;
 /// How many, at least.
 const REMEMBERED: usize = 20_000;
 
-/// The numbers in ids are hashes already, under a key that nobody outside this process knows.
-#[derive(Debug, Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
-}
-
+/// What requests have in common. Few: the configured workloads, each with the stacks that its requests got.
 #[derive(Debug)]
-struct Past {
+struct Kind {
     workload: Arc<str>,
     /// Empty for nearly all requests of a workload without mechanics.
     stack: Box<[&'static str]>,
 }
 
+impl Kind {
+    fn is_of(&self, event: &AuditEvent) -> bool {
+        let is_same = Arc::ptr_eq(&self.workload, &event.workload);
+        (is_same || self.workload == event.workload) && *self.stack == *event.stack
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    requests: HashMap<u64, Past, BuildHasherDefault<AsItIs>>,
-    order: VecDeque<u64>,
+    /// What tells a request's id from all others, and the place of its kind.
+    requests: VecDeque<(u64, usize)>,
+    kinds: Vec<Kind>,
 }
 
 impl Remembered {
@@ -50,24 +41,30 @@ impl Remembered {
         let Some(number) = number_of(&event.id) else {
             return;
         };
-        if self.order.len() >= REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.requests.remove(&oldest);
+        if self.requests.len() >= REMEMBERED {
+            self.requests.pop_front();
         }
-        self.order.push_back(number);
-        let past = Past {
-            workload: Arc::clone(&event.workload),
-            stack: event.stack.as_slice().into(),
-        };
-        self.requests.insert(number, past);
+        let known = self.kinds.iter().position(|kind| kind.is_of(event));
+        let kind = known.unwrap_or_else(|| {
+            self.kinds.push(Kind {
+                workload: Arc::clone(&event.workload),
+                stack: event.stack.as_slice().into(),
+            });
+            self.kinds.len() - 1
+        });
+        self.requests.push_back((number, kind));
     }
 
     pub(super) fn get(&self, id: &str) -> Option<PastRequest> {
-        let past = self.requests.get(&number_of(id)?)?;
+        let wanted = number_of(id)?;
+        let newest_first = self.requests.iter().rev();
+        let (_, kind) = newest_first
+            .into_iter()
+            .find(|(number, _)| *number == wanted)?;
+        let kind = self.kinds.get(*kind)?;
         Some(PastRequest {
-            workload: past.workload.to_string(),
-            stack: past.stack.join("+"),
+            workload: kind.workload.to_string(),
+            stack: kind.stack.join("+"),
         })
     }
 }

@@ -1,0 +1,295 @@
+//! The runs: servers take turns in short slices, in an order that moves on with each round. What a slow moment of
+//! the machine does hits all alike, and rounds are compared within themselves.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::Options;
+use crate::bodies::chat;
+use crate::load::{Closed, Measured, Paced};
+use crate::process::cpu_time;
+use crate::wire::{Aimed, Shot};
+
+pub(crate) const PATH: &str = "/v1/chat/completions";
+
+pub(crate) const HYPER: &str = "hyper";
+pub(crate) const OURS: &str = "secateur";
+/// Secateur without audit.
+pub(crate) const BARE: &str = "secateur, bare";
+/// What the goals compare.
+const COMPARED: [&str; 3] = [HYPER, OURS, BARE];
+
+/// Peers that answer too few requests for a short look.
+const SLOW: [&str; 2] = ["litellm", "portkey"];
+/// Slices of a lane that no goal compares within a round.
+const OTHER_ROUNDS: usize = 2;
+
+/// The ledger writes what it held back, before the next server's turn comes.
+const SETTLE: Duration = Duration::from_millis(450);
+
+/// Something that requests are sent through.
+pub(crate) struct Lane {
+    pub(crate) name: String,
+    url: String,
+    headers: Vec<(&'static str, String)>,
+    process: Option<u32>,
+    /// Whether it goes on working when nothing is asked any more.
+    keeps_rows: bool,
+}
+
+impl Lane {
+    pub(crate) fn new(name: &str, url: &str, process: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            headers: Vec::new(),
+            process: Some(process),
+            keeps_rows: name.starts_with(OURS) && name != BARE,
+        }
+    }
+
+    pub(crate) fn peer(name: &str, url: &str, headers: &[(&'static str, String)]) -> Self {
+        Self {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            headers: headers.to_vec(),
+            process: None,
+            keeps_rows: false,
+        }
+    }
+
+    fn aim(&self, (size, is_stream): (usize, bool)) -> Aimed {
+        Shot::new(PATH, chat(size, is_stream)).through(&self.url, &self.headers)
+    }
+
+    async fn settle(&self) {
+        if self.keeps_rows {
+            tokio::time::sleep(SETTLE).await;
+        }
+    }
+
+    fn cpu_time(&self) -> Duration {
+        self.process.map_or(Duration::ZERO, cpu_time)
+    }
+}
+
+/// One turn of a lane.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    pub(crate) measured: Measured,
+    /// Processor time of the server for each request, in microseconds.
+    pub(crate) cpu_us: f64,
+}
+
+/// What a lane did in all rounds.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) slices: Vec<Slice>,
+}
+
+impl Row {
+    pub(crate) fn all(&self) -> Measured {
+        Measured::join(self.slices.iter().map(|slice| &slice.measured))
+    }
+
+    /// The middle of what its slices say.
+    pub(crate) fn middle(&self, of: impl Fn(&Slice) -> f64) -> f64 {
+        Spread::of(self.slices.iter().map(of)).middle
+    }
+}
+
+/// The rows of one body.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    pub(crate) body: (usize, bool),
+    /// The rate, where one was set.
+    pub(crate) rate: f64,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Rows {
+    pub(crate) fn find(&self, name: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    pub(crate) fn per_second(&self, name: &str) -> f64 {
+        let row = self.find(name);
+        row.map_or(0.0, |row| row.middle(|slice| slice.measured.per_second()))
+    }
+
+    /// What two lanes give when they are compared, round by round.
+    pub(crate) fn compare(
+        &self,
+        one: &str,
+        other: &str,
+        by: impl Fn(&Measured, &Measured) -> f64,
+    ) -> Spread {
+        let slices = |name| self.find(name).map_or(&[][..], |row| &row.slices);
+        let rounds = slices(one).iter().zip(slices(other));
+        Spread::of(rounds.map(|(one, other)| by(&one.measured, &other.measured)))
+    }
+}
+
+/// The middle of several figures, and between which two the middle half of them lies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spread {
+    pub(crate) low: f64,
+    pub(crate) middle: f64,
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(figures: impl Iterator<Item = f64>) -> Self {
+        let mut figures: Vec<f64> = figures.collect();
+        figures.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let place = share * figures.len().saturating_sub(1) as f64;
+            let (below, above) = (place.floor() as usize, place.ceil() as usize);
+            match (figures.get(below), figures.get(above)) {
+                (Some(below), Some(above)) => below + (above - below) * place.fract(),
+                _ => 0.0,
+            }
+        };
+        Self {
+            low: at(0.25),
+            middle: at(0.5),
+            high: at(0.75),
+        }
+    }
+}
+
+/// Everything that was measured.
+pub(crate) struct Results {
+    pub(crate) closed: Vec<Rows>,
+    pub(crate) paced: Vec<Rows>,
+    pub(crate) alone: Rows,
+}
+
+pub(crate) async fn measure(options: &Options, lanes: &[Lane]) -> Results {
+    let mut results = Results {
+        closed: Vec::new(),
+        paced: Vec::new(),
+        alone: Rows {
+            body: (400_000, false),
+            rate: 0.0,
+            rows: Vec::new(),
+        },
+    };
+    for &body in &options.bodies {
+        progress(&format!("{}: throughput", label(body)));
+        let closed = throughput(options, lanes, body).await;
+        let rate = closed.per_second(HYPER).min(closed.per_second(OURS)) / 2.0;
+        results.closed.push(closed);
+        if options.paced {
+            progress(&format!("{}: half load", label(body)));
+            results
+                .paced
+                .push(half_load(options, lanes, body, rate).await);
+        }
+    }
+    if options.closed {
+        progress("one connection");
+        let names = ["direct", HYPER, OURS, "secateur, m7", "nginx"];
+        let some = lanes.iter().filter(|l| names.contains(&l.name.as_str()));
+        let some: Vec<&Lane> = some.collect();
+        results.alone.rows = turns(&some, 4, options.slice, 1, results.alone.body).await;
+    }
+    results
+}
+
+async fn throughput(options: &Options, lanes: &[Lane], body: (usize, bool)) -> Rows {
+    let pick = |wanted: &dyn Fn(&str) -> bool| -> Vec<&Lane> {
+        lanes.iter().filter(|lane| wanted(&lane.name)).collect()
+    };
+    let (slice, connections) = (options.slice, options.connections);
+    let rounds = if options.closed { options.rounds } else { 2 };
+    let compared = pick(&|name| COMPARED.contains(&name));
+    let mut rows = turns(&compared, rounds, slice, connections, body).await;
+    if options.closed {
+        let quick = pick(&|name| !COMPARED.contains(&name) && !SLOW.contains(&name));
+        rows.extend(turns(&quick, OTHER_ROUNDS, slice, connections, body).await);
+        let slow = pick(&|name| SLOW.contains(&name));
+        let long = slice.max(Duration::from_secs(2));
+        rows.extend(turns(&slow, 1, long, connections, body).await);
+    }
+    rows.sort_by_key(|row| lanes.iter().position(|lane| lane.name == row.name));
+    Rows {
+        body,
+        rate: 0.0,
+        rows,
+    }
+}
+
+/// Closed loops, lane after lane, in rounds.
+async fn turns(
+    lanes: &[&Lane],
+    rounds: usize,
+    length: Duration,
+    connections: usize,
+    body: (usize, bool),
+) -> Vec<Row> {
+    let mut loads: Vec<Closed> = lanes
+        .iter()
+        .map(|lane| Closed::new(&lane.aim(body), connections))
+        .collect();
+    let mut rows = empty(lanes);
+    for round in 0..rounds {
+        for turn in 0..lanes.len() {
+            let at = (round + turn) % lanes.len();
+            let (lane, load) = (lanes[at], &mut loads[at]);
+            let before = Rc::new(Cell::new(Duration::ZERO));
+            let (process, note) = (lane.process, Rc::clone(&before));
+            let begins = move || note.set(process.map_or(Duration::ZERO, cpu_time));
+            let measured = load.slice(length, begins).await;
+            let cpu = lane.cpu_time().saturating_sub(before.get());
+            rows[at].slices.push(Slice {
+                cpu_us: cpu.as_secs_f64() * 1e6 / measured.answered().max(1) as f64,
+                measured,
+            });
+            lane.settle().await;
+        }
+    }
+    rows
+}
+
+fn empty(lanes: &[&Lane]) -> Vec<Row> {
+    let row = |lane: &&Lane| Row {
+        name: lane.name.clone(),
+        slices: Vec::new(),
+    };
+    lanes.iter().map(row).collect()
+}
+
+async fn half_load(options: &Options, lanes: &[Lane], body: (usize, bool), rate: f64) -> Rows {
+    let is_compared = |name: &str| COMPARED.contains(&name) || name == "nginx";
+    let lanes: Vec<&Lane> = lanes.iter().filter(|l| is_compared(&l.name)).collect();
+    let mut loads: Vec<Paced> = lanes
+        .iter()
+        .map(|lane| Paced::new(&lane.aim(body), options.connections))
+        .collect();
+    let mut rows = empty(&lanes);
+    for round in 0..options.rounds {
+        for turn in 0..lanes.len() {
+            let at = (round + turn) % lanes.len();
+            rows[at].slices.push(Slice {
+                measured: loads[at].slice(rate, options.slice),
+                cpu_us: 0.0,
+            });
+            lanes[at].settle().await;
+        }
+    }
+    Rows { body, rate, rows }
+}
+
+pub(crate) fn label((size, stream): (usize, bool)) -> String {
+    format!("{} KB{}", size / 1000, if stream { ", events" } else { "" })
+}
+
+fn progress(what: &str) {
+    let mut out = std::io::stderr();
+    // Progress that cannot be shown is no reason to stop.
+    let _ = writeln!(out, "{what}");
+}
