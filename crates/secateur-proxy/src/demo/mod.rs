@@ -201,11 +201,12 @@ fn print(
         }
     }
     for (session, pair) in rows {
-        let mut sent = pair.iter().map(|(_, tally)| tally.chars_sent);
-        if sent.next() == sent.next() {
+        if let [(_, plain), (preset, pruned)] = &pair[..]
+            && plain.chars_sent == pruned.chars_sent
+        {
             writeln!(
                 out,
-                "\nThe {session} has no tool results and no retrieved documents to shorten: it went out as it came in."
+                "\nThe {session} holds nothing that `{preset}` cuts: it went out as it came in."
             )?;
         }
     }
