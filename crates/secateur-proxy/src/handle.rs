@@ -37,7 +37,7 @@ use crate::response_body::ClientBody;
 use crate::route::{BYPASS_HEADER, Route};
 use crate::summary::Summarizer;
 use crate::surface::Surfaces;
-use crate::upstream::{OutBody, UpstreamClient};
+use crate::upstream::{OutBody, UpstreamBody, UpstreamClient};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -179,7 +179,7 @@ async fn forward(
 /// What the client gets.
 fn settle(
     mut arrival: Box<Arrival>,
-    sent: Result<Response<Incoming>, Refusal>,
+    sent: Result<Response<UpstreamBody>, Refusal>,
 ) -> Response<ClientBody> {
     match sent {
         Ok(response) => answer(arrival, response),

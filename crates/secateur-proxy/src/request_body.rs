@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -29,11 +29,17 @@ pub(crate) enum RequestBodyError {
 pub(crate) struct Fate {
     bytes: AtomicU64,
     error: AtomicU8,
+    is_settled: AtomicBool,
 }
 
 impl Fate {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing more of it will be asked for.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled.load(Ordering::Acquire)
     }
 
     pub(crate) fn error(&self) -> Option<RequestBodyError> {
@@ -87,6 +93,10 @@ impl Guarded {
         (guarded, fate)
     }
 
+    pub(crate) fn fate(&self) -> Arc<Fate> {
+        Arc::clone(&self.fate)
+    }
+
     /// The whole body.
     pub(crate) async fn collect(mut self) -> Result<Bytes, RequestBodyError> {
         let expected = usize::try_from(self.inner.size_hint().lower()).unwrap_or(0);
@@ -109,6 +119,12 @@ impl Guarded {
         }
         // A body that came in one piece is not copied.
         Ok(first.unwrap_or_else(|| joined.freeze()))
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.fate.is_settled.store(true, Ordering::Release);
     }
 }
 

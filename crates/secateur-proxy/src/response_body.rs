@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 
 use crate::audit::Ended;
 use crate::exchange::Exchange;
 use crate::idle::IdleTimer;
+use crate::upstream::UpstreamBody;
 use crate::usage::UsageReader;
 
 /// Why a response broke off. The client sees its connection end.
@@ -73,12 +74,14 @@ impl Body for ClientBody {
 
 /// See the module.
 pub(crate) struct Tapped {
-    inner: Incoming,
+    inner: UpstreamBody,
     reader: Option<UsageReader>,
     exchange: Exchange,
     bytes: u64,
     ended: Option<Ended>,
     idle: IdleTimer,
+    /// It broke, and the client is not told before it has what came before.
+    is_breaking: bool,
 }
 
 impl std::fmt::Debug for Tapped {
@@ -91,7 +94,7 @@ impl std::fmt::Debug for Tapped {
 
 impl Tapped {
     pub(crate) fn new(
-        inner: Incoming,
+        inner: UpstreamBody,
         reader: Option<UsageReader>,
         exchange: Exchange,
         idle: Duration,
@@ -103,6 +106,7 @@ impl Tapped {
             bytes: 0,
             ended: None,
             idle: IdleTimer::new(idle),
+            is_breaking: false,
         }
     }
 
@@ -111,6 +115,10 @@ impl Tapped {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
         let this = &mut *self;
+        if this.is_breaking {
+            this.ended = Some(Ended::UpstreamBroke);
+            return Poll::Ready(Some(Err(ResponseBodyError::Broke)));
+        }
         match Pin::new(&mut this.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.idle.moved();
@@ -126,8 +134,10 @@ impl Tapped {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(_))) => {
-                this.ended = Some(Ended::UpstreamBroke);
-                Poll::Ready(Some(Err(ResponseBodyError::Broke)))
+                // A server drops what it has not written yet when a body fails, and writes when there is no more.
+                this.is_breaking = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
             }
             Poll::Ready(None) => {
                 this.ended = Some(Ended::Complete);

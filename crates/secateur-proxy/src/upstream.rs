@@ -1,71 +1,88 @@
 //! The client side: one pool of connections for all upstreams, system roots, HTTP/1.1 and HTTP/2.
+//!
+//! An HTTP/1.1 connection is driven by the task of the request that uses it ([`http1`]), so that nothing
+//! passes from task to task on the way; an HTTP/2 connection has a task of its own, because requests share it.
+
+mod body;
+mod connect;
+mod http1;
+mod http2;
+mod pool;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
-use hyper::body::{Body, Frame, SizeHint};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, ResponseFuture};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
 use rustls::pki_types::CertificateDer;
-use rustls::{ClientConfig, RootCertStore};
 
-use crate::request_body::{Guarded, RequestBodyError};
+pub(crate) use self::body::{OutBody, UpstreamBody};
+use self::connect::{Connected, Connector};
+use self::pool::{Found, Pool};
 
-/// A body on its way to an upstream.
-#[derive(Debug)]
-pub(crate) enum OutBody {
-    /// A body that is there.
-    Full(Full<Bytes>),
-    /// A body that is still coming in.
-    Streamed(Box<Guarded>),
+/// Why there is no response.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SendError {
+    /// The request's address is none.
+    #[error("the address has no scheme or no host")]
+    NoAddress,
+    /// There is no connection.
+    #[error("no connection: {0}")]
+    Connect(Box<dyn std::error::Error + Send + Sync>),
+    /// The connection took the request, or a part of it, and gave no response.
+    #[error("the connection broke: {0}")]
+    Broke(#[from] hyper::Error),
 }
 
-impl Body for OutBody {
-    type Data = Bytes;
-    type Error = RequestBodyError;
+impl SendError {
+    /// Whether no connection came about.
+    pub(crate) fn is_connect(&self) -> bool {
+        matches!(self, Self::NoAddress | Self::Connect(_))
+    }
+}
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, RequestBodyError>>> {
-        match self.get_mut() {
-            Self::Full(body) => Pin::new(body)
-                .poll_frame(context)
-                .map_err(|never| match never {}),
-            Self::Streamed(body) => Pin::new(body.as_mut()).poll_frame(context),
-        }
+/// What a connection made of a request.
+enum Sent {
+    Answered(Response<UpstreamBody>),
+    Failed(SendError),
+    /// The connection ended before any of the request was written to it.
+    NotTaken(Request<OutBody>, hyper::Error),
+}
+
+/// A response that is on its way. Given up, it takes its connection along.
+pub(crate) type Sending =
+    Pin<Box<dyn Future<Output = Result<Response<UpstreamBody>, SendError>> + Send>>;
+
+/// The scheme, host and port that connections lead to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Origin {
+    scheme: Scheme,
+    authority: Authority,
+}
+
+impl Origin {
+    fn of(uri: &Uri) -> Option<Self> {
+        Some(Self {
+            scheme: uri.scheme()?.clone(),
+            authority: uri.authority()?.clone(),
+        })
     }
 
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Full(body) => body.is_end_stream(),
-            Self::Streamed(body) => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Full(body) => body.size_hint(),
-            Self::Streamed(body) => body.size_hint(),
-        }
+    fn uri(&self, path: &str) -> Result<Uri, http::Error> {
+        Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.clone())
+            .path_and_query(path)
+            .build()
     }
 }
 
 /// See the module. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct UpstreamClient(Client<HttpsConnector<HttpConnector>, OutBody>);
-
-impl std::fmt::Debug for UpstreamClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("UpstreamClient")
-    }
+#[derive(Clone, Debug)]
+pub(crate) struct UpstreamClient {
+    connector: Connector,
+    pool: Arc<Pool>,
 }
 
 impl UpstreamClient {
@@ -75,49 +92,60 @@ impl UpstreamClient {
         connect_timeout: Duration,
         extra_roots: &[CertificateDer<'static>],
     ) -> std::io::Result<Self> {
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        http.set_keepalive(Some(Duration::from_secs(60)));
-        http.set_connect_timeout(Some(connect_timeout));
-        let https = HttpsConnectorBuilder::new()
-            .with_tls_config(tls(extra_roots)?)
-            .https_or_http()
-            .enable_http1()
-            .enable_http2()
-            .wrap_connector(http);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(60))
-            .pool_max_idle_per_host(256)
-            .http2_adaptive_window(true)
-            .http2_keep_alive_interval(Duration::from_secs(30))
-            .http2_keep_alive_timeout(Duration::from_secs(20))
-            .build(https);
-        Ok(Self(client))
+        let connector = Connector::new(connect_timeout, extra_roots)?;
+        let pool = Arc::new(Pool::default());
+        pool::sweep_from_time_to_time(&pool);
+        Ok(Self { connector, pool })
     }
 
-    pub(crate) fn send(&self, request: Request<OutBody>) -> ResponseFuture {
-        self.0.request(request)
+    /// The response's head; its body comes as it is asked for.
+    pub(crate) fn send(&self, request: Request<OutBody>) -> Sending {
+        let client = self.clone();
+        Box::pin(client.answer(request))
     }
-}
 
-/// The system's roots and these.
-fn tls(extra_roots: &[CertificateDer<'static>]) -> std::io::Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    // Some systems list certificates that no library can read; the others count.
-    let system = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(system.certs);
-    for root in extra_roots {
-        roots.add(root.clone()).map_err(std::io::Error::other)?;
+    async fn answer(
+        self,
+        mut request: Request<OutBody>,
+    ) -> Result<Response<UpstreamBody>, SendError> {
+        let origin = Origin::of(request.uri()).ok_or(SendError::NoAddress)?;
+        // A connection that was used before may have ended in the meantime; then the next one takes the request.
+        while let Some(found) = self.pool.take(&origin) {
+            let sent = match found {
+                Found::Own(connection) => {
+                    http1::send(connection, request, &origin, &self.pool).await
+                }
+                Found::Shared(sender) => http2::send(sender, request, &origin).await,
+            };
+            match sent {
+                Sent::Answered(response) => return Ok(response),
+                Sent::Failed(error) => return Err(error),
+                Sent::NotTaken(again, _) => request = again,
+            }
+        }
+        let sent = match self.connect(&origin).await? {
+            Found::Own(connection) => http1::send(connection, request, &origin, &self.pool).await,
+            Found::Shared(sender) => http2::send(sender, request, &origin).await,
+        };
+        match sent {
+            Sent::Answered(response) => Ok(response),
+            Sent::Failed(error) => Err(error),
+            Sent::NotTaken(_, error) => Err(error.into()),
+        }
     }
-    if roots.is_empty() {
-        return Err(std::io::Error::other("there are none"));
+
+    /// A new connection, or one that others opened first and share.
+    async fn connect(&self, origin: &Origin) -> Result<Found, SendError> {
+        let opened = tokio::select! {
+            opened = self.connector.open(origin) => opened?,
+            shared = self.pool.opened_by_others(origin) => return Ok(Found::Shared(shared)),
+        };
+        Ok(match opened {
+            Connected::Own(connection) => Found::Own(connection),
+            Connected::Shared(sender) => {
+                self.pool.share(origin, sender.clone());
+                Found::Shared(sender)
+            }
+        })
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(std::io::Error::other)?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use secateur_core::dialect::DialectId;
 use secateur_core::models::{self, Prices};
 use secateur_ledger::moment::now;
@@ -25,7 +24,7 @@ use super::score::{Comparison, compare, scorer_name};
 use crate::audit::{AuditEvent, Ended};
 use crate::config::Workload;
 use crate::encoding::{Encoding, decode};
-use crate::upstream::OutBody;
+use crate::upstream::{OutBody, UpstreamBody};
 use crate::usage::{Usage, UsageReader};
 
 /// Longer answers are not compared.
@@ -271,7 +270,7 @@ impl Shadow {
     }
 }
 
-async fn answer(response: Response<Incoming>) -> Result<(Heard, Option<Usage>), &'static str> {
+async fn answer(response: Response<UpstreamBody>) -> Result<(Heard, Option<Usage>), &'static str> {
     let (head, body) = response.into_parts();
     let mut heard = Heard::of(head.status, &head.headers).ok_or("upstream-error")?;
     let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;

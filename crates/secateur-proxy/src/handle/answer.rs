@@ -1,7 +1,6 @@
 //! To the client: the upstream's response as it comes, or a refusal in the provider's own shape.
 
 use http::{Response, header};
-use hyper::body::Incoming;
 
 use super::Arrival;
 use crate::audit::Ended;
@@ -12,12 +11,13 @@ use crate::exchange::Exchange;
 use crate::headers;
 use crate::response_body::{ClientBody, Tapped};
 use crate::surface::stamp;
+use crate::upstream::UpstreamBody;
 use crate::usage::UsageReader;
 
 /// Hands the upstream's response on.
 pub(super) fn answer(
     mut arrival: Box<Arrival>,
-    response: Response<Incoming>,
+    response: Response<UpstreamBody>,
 ) -> Response<ClientBody> {
     let (mut head, body) = response.into_parts();
     headers::to_client(&mut head.headers);

@@ -6,7 +6,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::Full;
-use hyper::body::Incoming;
 
 use super::prepare::Changed;
 use super::{Arrival, Shared};
@@ -14,7 +13,7 @@ use crate::audit::{AuditEvent, Mechanic};
 use crate::error_shape::Refusal;
 use crate::headers;
 use crate::route::{unchanged_uri, upstream_uri};
-use crate::upstream::OutBody;
+use crate::upstream::{OutBody, UpstreamBody};
 
 /// Sends the changed request, and the original once where the provider blames the change.
 pub(super) async fn send_prepared(
@@ -22,7 +21,7 @@ pub(super) async fn send_prepared(
     arrival: &mut Arrival,
     original: &Bytes,
     changed: Option<Changed>,
-) -> Result<Response<Incoming>, Refusal> {
+) -> Result<Response<UpstreamBody>, Refusal> {
     let path = arrival.route.path.clone();
     if let Some(changed) = changed {
         let new_path = changed.path.as_deref().unwrap_or(&path);
@@ -135,7 +134,7 @@ pub(super) fn send<'a>(
     shared: &Shared,
     arrival: &'a mut Arrival,
     request: Request<OutBody>,
-) -> impl Future<Output = Result<Response<Incoming>, Refusal>> + Send + use<'a> {
+) -> impl Future<Output = Result<Response<UpstreamBody>, Refusal>> + Send + use<'a> {
     let sent = Instant::now();
     let within = arrival.config.timeouts.response_head;
     let answered = arrival.patience.within(within, shared.client.send(request));

@@ -1,0 +1,36 @@
+//! A request on a connection that requests share.
+
+use http::{Request, Version};
+use hyper::client::conn::http2;
+
+use super::body::{OutBody, UpstreamBody};
+use super::{Origin, Sent};
+
+/// Sends on a shared connection; clones send on the same one.
+pub(super) type Sender = http2::SendRequest<OutBody>;
+
+pub(super) async fn send(
+    mut sender: Sender,
+    mut request: Request<OutBody>,
+    origin: &Origin,
+) -> Sent {
+    if let Err(error) = sender.ready().await {
+        return Sent::NotTaken(request, error);
+    }
+    // One that came back from an HTTP/1.1 connection has lost its address.
+    if request.uri().authority().is_none() {
+        let path = request.uri().path_and_query();
+        match origin.uri(path.map_or("/", |path| path.as_str())) {
+            Ok(uri) => *request.uri_mut() = uri,
+            Err(error) => return Sent::Failed(super::SendError::Connect(error.into())),
+        }
+    }
+    *request.version_mut() = Version::HTTP_2;
+    match sender.try_send_request(request).await {
+        Ok(response) => Sent::Answered(response.map(UpstreamBody::Shared)),
+        Err(mut error) => match error.take_message() {
+            Some(request) => Sent::NotTaken(request, error.into_error()),
+            None => Sent::Failed(error.into_error().into()),
+        },
+    }
+}
