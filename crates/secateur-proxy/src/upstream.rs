@@ -7,19 +7,21 @@ mod body;
 mod connect;
 mod http1;
 mod http2;
+mod lane;
 mod pool;
 
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::uri::{Authority, Scheme};
-use http::{Request, Response, Uri};
+use http::{Request, Response};
 use rustls::pki_types::CertificateDer;
 
 pub(crate) use self::body::{OutBody, UpstreamBody};
-use self::connect::{Connected, Connector};
-use self::pool::{Found, Pool};
+use self::connect::Connector;
+use self::lane::{Found, Lane};
+use self::pool::Pool;
 
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
@@ -50,37 +52,27 @@ enum Sent {
     NotTaken(Request<OutBody>, hyper::Error),
 }
 
+impl Sent {
+    /// For the last connection that is tried.
+    fn settled(self) -> Result<Response<UpstreamBody>, SendError> {
+        match self {
+            Self::Answered(response) => Ok(response),
+            Self::Failed(error) => Err(error),
+            Self::NotTaken(_, error) => Err(error.into()),
+        }
+    }
+}
+
 /// A response that is on its way. Given up, it takes its connection along.
 pub(crate) type Sending =
     Pin<Box<dyn Future<Output = Result<Response<UpstreamBody>, SendError>> + Send>>;
 
-/// The scheme, host and port that connections lead to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Origin {
-    scheme: Scheme,
-    authority: Authority,
-}
-
-impl Origin {
-    fn of(uri: &Uri) -> Option<Self> {
-        Some(Self {
-            scheme: uri.scheme()?.clone(),
-            authority: uri.authority()?.clone(),
-        })
-    }
-
-    fn uri(&self, path: &str) -> Result<Uri, http::Error> {
-        Uri::builder()
-            .scheme(self.scheme.clone())
-            .authority(self.authority.clone())
-            .path_and_query(path)
-            .build()
-    }
-}
-
 /// See the module. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct UpstreamClient {
+pub(crate) struct UpstreamClient(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     connector: Connector,
     pool: Arc<Pool>,
 }
@@ -95,57 +87,75 @@ impl UpstreamClient {
         let connector = Connector::new(connect_timeout, extra_roots)?;
         let pool = Arc::new(Pool::default());
         pool::sweep_from_time_to_time(&pool);
-        Ok(Self { connector, pool })
+        Ok(Self(Arc::new(Inner { connector, pool })))
     }
 
     /// The response's head; its body comes as it is asked for.
     pub(crate) fn send(&self, request: Request<OutBody>) -> Sending {
-        let client = self.clone();
-        Box::pin(client.answer(request))
+        let Some(lane) = self.0.pool.lane(request.uri()) else {
+            return Box::pin(ready(Err(SendError::NoAddress)));
+        };
+        match lane.take() {
+            Some(Found::Own(connection)) => {
+                let sent = http1::send(connection, request, Arc::clone(&lane));
+                Box::pin(self.clone().or_by_another(sent, lane))
+            }
+            Some(Found::Shared(sender)) => {
+                let sent = http2::send(sender, request, Arc::clone(&lane));
+                Box::pin(self.clone().or_by_another(sent, lane))
+            }
+            None => Box::pin(self.clone().by_another(lane, request)),
+        }
     }
 
-    async fn answer(
+    async fn or_by_another(
         self,
+        sent: impl Future<Output = Sent> + Send,
+        lane: Arc<Lane>,
+    ) -> Result<Response<UpstreamBody>, SendError> {
+        match sent.await {
+            // Seldom, and of some size: the others are not to make room for it.
+            Sent::NotTaken(request, _) => Box::pin(self.by_another(lane, request)).await,
+            sent => sent.settled(),
+        }
+    }
+
+    /// A connection that was used before may have ended in the meantime; then the next one takes the request, and
+    /// in the end a new one.
+    async fn by_another(
+        self,
+        lane: Arc<Lane>,
         mut request: Request<OutBody>,
     ) -> Result<Response<UpstreamBody>, SendError> {
-        let origin = Origin::of(request.uri()).ok_or(SendError::NoAddress)?;
-        // A connection that was used before may have ended in the meantime; then the next one takes the request.
-        while let Some(found) = self.pool.take(&origin) {
-            let sent = match found {
-                Found::Own(connection) => {
-                    http1::send(connection, request, &origin, &self.pool).await
-                }
-                Found::Shared(sender) => http2::send(sender, request, &origin).await,
-            };
-            match sent {
-                Sent::Answered(response) => return Ok(response),
-                Sent::Failed(error) => return Err(error),
+        while let Some(found) = lane.take() {
+            match carry(found, request, &lane).await {
                 Sent::NotTaken(again, _) => request = again,
+                sent => return sent.settled(),
             }
         }
-        let sent = match self.connect(&origin).await? {
-            Found::Own(connection) => http1::send(connection, request, &origin, &self.pool).await,
-            Found::Shared(sender) => http2::send(sender, request, &origin).await,
-        };
-        match sent {
-            Sent::Answered(response) => Ok(response),
-            Sent::Failed(error) => Err(error),
-            Sent::NotTaken(_, error) => Err(error.into()),
-        }
+        let found = self.0.connect(&lane).await?;
+        carry(found, request, &lane).await.settled()
     }
+}
 
+async fn carry(found: Found, request: Request<OutBody>, lane: &Arc<Lane>) -> Sent {
+    let lane = Arc::clone(lane);
+    match found {
+        Found::Own(connection) => http1::send(connection, request, lane).await,
+        Found::Shared(sender) => http2::send(sender, request, lane).await,
+    }
+}
+
+impl Inner {
     /// A new connection, or one that others opened first and share.
-    async fn connect(&self, origin: &Origin) -> Result<Found, SendError> {
+    async fn connect(&self, lane: &Lane) -> Result<Found, SendError> {
         let opened = tokio::select! {
-            opened = self.connector.open(origin) => opened?,
-            shared = self.pool.opened_by_others(origin) => return Ok(Found::Shared(shared)),
+            opened = self.connector.open(lane) => opened?,
+            shared = lane.opened_by_others() => return Ok(Found::Shared(shared)),
         };
-        Ok(match opened {
-            Connected::Own(connection) => Found::Own(connection),
-            Connected::Shared(sender) => {
-                self.pool.share(origin, sender.clone());
-                Found::Shared(sender)
-            }
-        })
+        if let Found::Shared(sender) = &opened {
+            lane.share(sender.clone());
+        }
+        Ok(opened)
     }
 }

@@ -12,20 +12,12 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::SendError;
 use super::http1::Connection;
-use super::http2::Sender;
-use super::{Origin, SendError};
+use super::lane::{Found, Lane};
 
 /// The bytes of a connection.
 pub(super) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
-
-/// A connection that is ready for a request.
-pub(super) enum Connected {
-    /// For one request at a time.
-    Own(Box<Connection>),
-    /// For many.
-    Shared(Sender),
-}
 
 /// Opens connections.
 #[derive(Clone, Debug)]
@@ -54,8 +46,8 @@ impl Connector {
         Ok(Self { https, timeout })
     }
 
-    pub(super) async fn open(&self, origin: &Origin) -> Result<Connected, SendError> {
-        let opened = tokio::time::timeout(self.timeout, self.shake_hands(origin)).await;
+    pub(super) async fn open(&self, lane: &Lane) -> Result<Found, SendError> {
+        let opened = tokio::time::timeout(self.timeout, self.shake_hands(lane)).await;
         opened
             .unwrap_or_else(|_| Err("it took too long".into()))
             .map_err(SendError::Connect)
@@ -63,16 +55,14 @@ impl Connector {
 
     async fn shake_hands(
         &self,
-        origin: &Origin,
-    ) -> Result<Connected, Box<dyn std::error::Error + Send + Sync>> {
+        lane: &Lane,
+    ) -> Result<Found, Box<dyn std::error::Error + Send + Sync>> {
         let mut https = self.https.clone();
         std::future::poll_fn(|context| https.poll_ready(context)).await?;
-        let wire = https.call(origin.uri("/")?).await?;
+        let wire = https.call(lane.uri("/")?).await?;
         if !wire.connected().is_negotiated_h2() {
             let (sender, connection) = http1::handshake(wire).await?;
-            return Ok(Connected::Own(Box::new(Connection::new(
-                sender, connection,
-            ))));
+            return Ok(Found::Own(Box::new(Connection::new(sender, connection))));
         }
         let (sender, connection) = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -83,7 +73,7 @@ impl Connector {
             .await?;
         // It ends when the last who may send on it are gone, or with its wire.
         tokio::spawn(connection);
-        Ok(Connected::Shared(sender))
+        Ok(Found::Shared(sender))
     }
 }
 

@@ -11,16 +11,17 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::header::HOST;
-use http::uri::{PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, Uri, Version};
+use http::uri::PathAndQuery;
+use http::{Request, Response, Uri, Version};
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::client::conn::http1;
 use tokio::task::unconstrained;
 
+use super::Sent;
 use super::body::{OutBody, UpstreamBody};
 use super::connect::Wire;
-use super::pool::Pool;
-use super::{Origin, Sent};
+use super::lane::Lane;
+use crate::request_body::Fate;
 
 /// A connection that carries one exchange at a time.
 pub(super) struct Connection {
@@ -36,77 +37,78 @@ impl Connection {
         Self { sender, driver }
     }
 
+    /// Drives it; ready once it has ended.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.driver).poll(context).map(|_| ())
+    }
+
     /// Whether it could take a request, as far as this side has heard.
     pub(super) fn is_ready(&mut self) -> bool {
         let mut nobody = Context::from_waker(Waker::noop());
-        Pin::new(&mut self.driver).poll(&mut nobody).is_pending() && self.sender.is_ready()
+        self.poll(&mut nobody).is_pending() && self.sender.is_ready()
     }
 }
 
-pub(super) async fn send(
+/// The request is handed over before there is a future, which has no room for it then.
+pub(super) fn send(
     mut connection: Box<Connection>,
     mut request: Request<OutBody>,
-    origin: &Origin,
-    pool: &Arc<Pool>,
-) -> Sent {
-    address(&mut request, origin);
+    lane: Arc<Lane>,
+) -> impl Future<Output = Sent> + Send {
+    address(&mut request, &lane);
     let fate = request.body().fate();
-    let mut answered = pin!(unconstrained(connection.sender.try_send_request(request)));
-    let mut is_over = false;
-    let answer = poll_fn(|context| {
-        if !is_over {
-            is_over = Pin::new(&mut connection.driver).poll(context).is_ready();
-        }
-        // All that can bring the answer is done above: nobody needs to be woken for it.
-        answered.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-    });
-    let response = match answer.await {
-        Ok(response) => response,
-        Err(mut error) => {
-            return match error.take_message() {
+    let answered = unconstrained(connection.sender.try_send_request(request));
+    async move {
+        let mut answered = pin!(answered);
+        let mut connection = Some(connection);
+        let answer = poll_fn(|context| {
+            // One that ended gives a request that it did not take back when it goes.
+            connection.take_if(|connection| connection.poll(context).is_ready());
+            // All that can bring the answer is done above: nobody needs to be woken for it.
+            answered
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+        });
+        match answer.await {
+            Ok(response) => {
+                let (head, incoming) = response.into_parts();
+                let body = body(incoming, connection, fate, lane);
+                Sent::Answered(Response::from_parts(head, body))
+            }
+            Err(mut error) => match error.take_message() {
                 Some(request) => Sent::NotTaken(request, error.into_error()),
                 None => Sent::Failed(error.into_error().into()),
-            };
+            },
         }
-    };
-    let (head, incoming) = response.into_parts();
-    let body = if fate.is_some_and(|fate| !fate.is_settled()) {
-        // The upstream answers before it has the request. A client may read nothing before it has sent all, so
-        // the sending must not wait for the reading.
-        let Connection { driver, .. } = *connection;
-        tokio::spawn(driver);
-        UpstreamBody::Shared(incoming)
-    } else {
-        UpstreamBody::Driven(Driven {
+    }
+}
+
+fn body(
+    incoming: Incoming,
+    connection: Option<Box<Connection>>,
+    fate: Option<Arc<Fate>>,
+    lane: Arc<Lane>,
+) -> UpstreamBody {
+    match connection {
+        // The upstream answers before it has the request. A client may read nothing before it has sent all, so the
+        // sending must not wait for the reading.
+        Some(connection) if fate.is_some_and(|fate| !fate.is_settled()) => {
+            tokio::spawn(connection.driver);
+            UpstreamBody::Shared(incoming)
+        }
+        connection => UpstreamBody::Driven(Driven {
             incoming,
-            connection: (!is_over).then_some(connection),
-            origin: origin.clone(),
-            pool: Arc::clone(pool),
-        })
-    };
-    Sent::Answered(Response::from_parts(head, body))
+            connection,
+            lane,
+        }),
+    }
 }
 
 /// The path stands in the first line and the host in its header.
-fn address(request: &mut Request<OutBody>, origin: &Origin) {
+fn address(request: &mut Request<OutBody>, lane: &Lane) {
     *request.version_mut() = Version::HTTP_11;
-    if !request.headers().contains_key(HOST) {
-        let authority = &origin.authority;
-        let is_usual = match authority.port_u16() {
-            Some(80) => origin.scheme == Scheme::HTTP,
-            Some(443) => origin.scheme == Scheme::HTTPS,
-            _ => false,
-        };
-        let host = match authority.port() {
-            Some(port) if !is_usual => {
-                HeaderValue::try_from(format!("{}:{port}", authority.host()))
-            }
-            _ => HeaderValue::from_str(authority.host()),
-        };
-        if let Ok(host) = host {
-            request.headers_mut().insert(HOST, host);
-        }
-    }
+    let host = request.headers_mut().entry(HOST);
+    host.or_insert_with(|| lane.host());
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
 }
@@ -116,8 +118,7 @@ pub(crate) struct Driven {
     incoming: Incoming,
     /// `None`: it has ended.
     connection: Option<Box<Connection>>,
-    origin: Origin,
-    pool: Arc<Pool>,
+    lane: Arc<Lane>,
 }
 
 impl std::fmt::Debug for Driven {
@@ -141,12 +142,11 @@ impl Driven {
         // woken for a frame.
         let mut nobody = Context::from_waker(Waker::noop());
         let there = Pin::new(&mut self.incoming).poll_frame(&mut nobody);
-        let Some(connection) = self.connection.as_mut().filter(|_| there.is_pending()) else {
+        if there.is_ready() || self.connection.is_none() {
             return there;
-        };
-        if Pin::new(&mut connection.driver).poll(context).is_ready() {
-            self.connection = None;
         }
+        self.connection
+            .take_if(|connection| connection.poll(context).is_ready());
         Pin::new(&mut self.incoming).poll_frame(&mut nobody)
     }
 }
@@ -157,7 +157,7 @@ impl Drop for Driven {
         if let Some(mut connection) = self.connection.take()
             && connection.is_ready()
         {
-            self.pool.put(&self.origin, connection);
+            self.lane.put(connection);
         }
     }
 }

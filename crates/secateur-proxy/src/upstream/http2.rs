@@ -1,10 +1,13 @@
 //! A request on a connection that requests share.
 
+use std::sync::Arc;
+
 use http::{Request, Version};
 use hyper::client::conn::http2;
 
 use super::body::{OutBody, UpstreamBody};
-use super::{Origin, Sent};
+use super::lane::Lane;
+use super::{SendError, Sent};
 
 /// Sends on a shared connection; clones send on the same one.
 pub(super) type Sender = http2::SendRequest<OutBody>;
@@ -12,7 +15,7 @@ pub(super) type Sender = http2::SendRequest<OutBody>;
 pub(super) async fn send(
     mut sender: Sender,
     mut request: Request<OutBody>,
-    origin: &Origin,
+    lane: Arc<Lane>,
 ) -> Sent {
     if let Err(error) = sender.ready().await {
         return Sent::NotTaken(request, error);
@@ -20,9 +23,9 @@ pub(super) async fn send(
     // One that came back from an HTTP/1.1 connection has lost its address.
     if request.uri().authority().is_none() {
         let path = request.uri().path_and_query();
-        match origin.uri(path.map_or("/", |path| path.as_str())) {
+        match lane.uri(path.map_or("/", |path| path.as_str())) {
             Ok(uri) => *request.uri_mut() = uri,
-            Err(error) => return Sent::Failed(super::SendError::Connect(error.into())),
+            Err(error) => return Sent::Failed(SendError::Connect(error.into())),
         }
     }
     *request.version_mut() = Version::HTTP_2;

@@ -7,6 +7,8 @@ mod canary;
 #[cfg(test)]
 mod canary_controls;
 #[cfg(test)]
+mod connections;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod hostile;

@@ -1,0 +1,199 @@
+//! Connections to an upstream: used again, replaced when they ended, and never in each other's way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::Method;
+use secateur_core::dialect::DialectId;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::stage::{Stage, conversation, whole};
+
+const CHAT: &str = "/w/w/v1/chat/completions";
+
+/// What an upstream writes, piece by piece.
+type Answer = &'static [&'static [u8]];
+
+const WITH_A_LENGTH: Answer = &[b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n", b"{}"];
+const IN_CHUNKS: Answer = &[
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n",
+    b"3\r\ndef\r\n",
+    b"0\r\n\r\n",
+];
+const WITHOUT_A_BODY: Answer = &[b"HTTP/1.1 204 No Content\r\n\r\n"];
+const UNTIL_IT_CLOSES: Answer = &[b"HTTP/1.1 200 OK\r\n\r\nto the ", b"end"];
+
+/// An upstream that gives these answers on each of its connections in turn, and then closes it without a word.
+struct Upstream {
+    url: String,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Upstream {
+    async fn start(answers: &'static [Answer]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let connections = Arc::new(AtomicUsize::new(0));
+        let accepted = Arc::clone(&connections);
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(async move {
+                    for answer in answers {
+                        read_request(&mut socket).await?;
+                        for piece in *answer {
+                            socket.write_all(piece).await.ok()?;
+                            tokio::time::sleep(Duration::from_millis(5)).await;
+                        }
+                    }
+                    Some(())
+                });
+            }
+        });
+        Self { url, connections }
+    }
+
+    async fn stage(&self) -> Stage {
+        Stage::new(&format!(
+            "[workload.w]\nupstream.openai = \"{}\"\n",
+            self.url
+        ))
+        .await
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// Reads a head and as many bytes as it says. `None`: there was no more.
+async fn read_request(socket: &mut TcpStream) -> Option<()> {
+    let mut read = Vec::new();
+    loop {
+        let head = read.windows(4).position(|end| end == b"\r\n\r\n");
+        if let Some(head) = head {
+            let text = String::from_utf8_lossy(&read[..head]).to_lowercase();
+            let length = text.split("content-length: ").nth(1);
+            let length = length.map_or("0", |rest| rest.split("\r\n").next().unwrap());
+            if read.len() >= head + 4 + length.parse::<usize>().unwrap() {
+                return Some(());
+            }
+        }
+        match socket.read_buf(&mut read).await {
+            Ok(0) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
+
+fn chat() -> String {
+    conversation(DialectId::OpenaiChat, 3, false)
+}
+
+#[tokio::test]
+async fn one_after_another_goes_over_the_same_connection() {
+    const ANSWERS: &[Answer] = &[
+        WITH_A_LENGTH,
+        IN_CHUNKS,
+        WITHOUT_A_BODY,
+        IN_CHUNKS,
+        WITH_A_LENGTH,
+        WITHOUT_A_BODY,
+    ];
+    let upstream = Upstream::start(ANSWERS).await;
+    let stage = upstream.stage().await;
+    for answer in ANSWERS {
+        let got = stage.post(CHAT, &[], chat()).await;
+        let expected: &[u8] = match *answer {
+            IN_CHUNKS => b"abcdef",
+            WITH_A_LENGTH => b"{}",
+            _ => b"",
+        };
+        assert_eq!(got.body, expected);
+        assert_eq!(
+            got.status.as_u16(),
+            if expected.is_empty() { 204 } else { 200 }
+        );
+    }
+    assert_eq!(upstream.connections(), 1);
+}
+
+#[tokio::test]
+async fn at_the_same_time_everyone_has_a_connection_and_later_they_are_used_again() {
+    const ANSWERS: &[Answer] = &[IN_CHUNKS; 40];
+    let upstream = Upstream::start(ANSWERS).await;
+    let stage = upstream.stage().await;
+    for _ in 0..3 {
+        let together = (0..8).map(|_| stage.send(Method::POST, CHAT, &[], chat()));
+        let mut responses = Vec::new();
+        for response in together.collect::<Vec<_>>() {
+            responses.push(response.await);
+        }
+        for response in responses {
+            assert_eq!(whole(response).await.body, b"abcdef"[..]);
+        }
+    }
+    assert!(upstream.connections() <= 8, "{}", upstream.connections());
+}
+
+#[tokio::test]
+async fn a_connection_that_ended_while_it_waited_is_replaced() {
+    for (answers, body) in [
+        (&[WITH_A_LENGTH] as &[Answer], &b"{}"[..]),
+        (&[IN_CHUNKS, IN_CHUNKS], b"abcdef"),
+        (&[UNTIL_IT_CLOSES], b"to the end"),
+    ] {
+        let upstream = Upstream::start(answers).await;
+        let stage = upstream.stage().await;
+        for _ in 0..6 {
+            let got = stage.post(CHAT, &[], chat()).await;
+            assert_eq!((got.status.as_u16(), &*got.body), (200, body));
+            // It closes now, and this side hears of it.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(upstream.connections(), 6 / answers.len());
+    }
+}
+
+/// The client reads nothing before it has sent everything, and the upstream answers before it has everything.
+#[tokio::test]
+async fn an_upstream_that_answers_early_does_not_stop_the_client_from_sending() {
+    const SIZE: usize = 24 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (socket, _) = listener.accept().await.unwrap();
+        let (mut from, mut to) = socket.into_split();
+        let mut first = [0; 1];
+        from.read_exact(&mut first).await.unwrap();
+        tokio::spawn(async move {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {SIZE}\r\n\r\n");
+            to.write_all(head.as_bytes()).await.unwrap();
+            to.write_all(&vec![b'y'; SIZE]).await.unwrap();
+            // Not closed before the client has it all.
+            tokio::time::sleep(Duration::from_secs(30)).await;
+        });
+        tokio::io::copy(&mut from, &mut tokio::io::sink()).await
+    });
+    let stage = Stage::new(&format!("[workload.w]\nupstream.openai = \"{url}\"\n")).await;
+    let mut client = TcpStream::connect(stage.proxy.addr()).await.unwrap();
+    let head = format!("POST /w/w/v1/files HTTP/1.1\r\nhost: x\r\ncontent-length: {SIZE}\r\n\r\n");
+    let talk = async {
+        client.write_all(head.as_bytes()).await.unwrap();
+        for _ in 0..SIZE >> 20 {
+            client.write_all(&vec![b'x'; 1 << 20]).await.unwrap();
+        }
+        let mut read = vec![0; 1 << 20];
+        let mut total = 0;
+        while total < SIZE {
+            let size = client.read(&mut read).await.unwrap();
+            assert!(size > 0, "it ended after {total} bytes");
+            total += size;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), talk)
+        .await
+        .expect("neither side waits for the other");
+}
