@@ -80,7 +80,7 @@ fn arrive(
     shared: &Shared,
     request: Request<Incoming>,
     patience: Patience,
-) -> Result<(Box<Arrival>, Incoming), Box<Response<ClientBody>>> {
+) -> Result<(Box<Arrival>, Guarded), Box<Response<ClientBody>>> {
     let started = Instant::now();
     let config = shared.config.load_full();
     let (head, body) = request.into_parts();
@@ -138,13 +138,15 @@ fn arrive(
         started,
         patience,
     };
+    let (version, idle) = (arrival.head.version, arrival.config.timeouts.request_idle);
+    let body = Guarded::new(body, version, limit_bytes, idle);
     Ok((Box::new(arrival), body))
 }
 
 async fn forward(
     shared: &Arc<Shared>,
     mut arrival: Box<Arrival>,
-    body: Incoming,
+    body: Guarded,
 ) -> Response<ClientBody> {
     let bypasses = arrival
         .head
@@ -152,11 +154,6 @@ async fn forward(
         .get(BYPASS_HEADER)
         .is_some_and(|value| value == "1");
     arrival.exchange.event().bypassed = bypasses;
-    let (limit_bytes, idle) = (
-        arrival.config.max_body_bytes,
-        arrival.config.timeouts.request_idle,
-    );
-    let (body, fate) = Guarded::new(body, limit_bytes, idle);
     let mechanics = arrival
         .route
         .dialect
@@ -165,7 +162,7 @@ async fn forward(
         // Boxed, because requests that pass as they come are to carry none of its weight.
         return Box::pin(change(shared, arrival, dialect, body)).await;
     }
-    arrival.exchange.streamed = Some(fate);
+    arrival.exchange.streamed = Some(body.fate());
     let sent = match only_outgoing(&mut arrival, OutBody::Streamed(Box::new(body))) {
         Ok(request) => {
             arrival.exchange.event().added = arrival.started.elapsed();

@@ -3,10 +3,11 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::Version;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
@@ -30,6 +31,7 @@ pub(crate) struct Fate {
     bytes: AtomicU64,
     error: AtomicU8,
     is_settled: AtomicBool,
+    is_asked_by_its_own_task: AtomicBool,
 }
 
 impl Fate {
@@ -40,6 +42,12 @@ impl Fate {
     /// Whether nothing more of it will be asked for.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled.load(Ordering::Acquire)
+    }
+
+    /// Whether the task that reads it off an HTTP/1 client is the one that asks for it. Such a task reads first and
+    /// asks then, whenever it is at work, so what it asked for in vain need not wake it.
+    pub(crate) fn asked_by_its_own_task(&self, is: bool) {
+        self.is_asked_by_its_own_task.store(is, Ordering::Release);
     }
 
     pub(crate) fn error(&self) -> Option<RequestBodyError> {
@@ -76,21 +84,54 @@ impl RequestBodyError {
 #[derive(Debug)]
 pub(crate) struct Guarded {
     inner: Incoming,
+    is_http1: bool,
+    /// What was there already when it was first asked for. HTTP/1 reads on only when it was asked.
+    early: Option<Result<Frame<Bytes>, hyper::Error>>,
     left: u64,
     idle: IdleTimer,
     fate: Arc<Fate>,
 }
 
 impl Guarded {
-    pub(crate) fn new(inner: Incoming, limit_bytes: usize, idle: Duration) -> (Self, Arc<Fate>) {
-        let fate = Arc::new(Fate::default());
-        let guarded = Self {
+    /// Asks for the body: a connection that knows of it when it reads on needs no other turn.
+    pub(crate) fn new(
+        mut inner: Incoming,
+        version: Version,
+        limit_bytes: usize,
+        idle: Duration,
+    ) -> Self {
+        let mut nobody = Context::from_waker(Waker::noop());
+        let early = match Pin::new(&mut inner).poll_frame(&mut nobody) {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => None,
+        };
+        Self {
             inner,
+            is_http1: version <= Version::HTTP_11,
+            early,
             left: limit_bytes as u64,
             idle: IdleTimer::new(idle),
-            fate: Arc::clone(&fate),
-        };
-        (guarded, fate)
+            fate: Arc::default(),
+        }
+    }
+
+    fn early_data(&self) -> Option<&Bytes> {
+        self.early.as_ref()?.as_ref().ok()?.data_ref()
+    }
+
+    fn poll_inner(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(early) = self.early.take() {
+            return Poll::Ready(Some(early));
+        }
+        let inner = Pin::new(&mut self.inner);
+        if self.is_http1 && self.fate.is_asked_by_its_own_task.load(Ordering::Acquire) {
+            inner.poll_frame(&mut Context::from_waker(Waker::noop()))
+        } else {
+            inner.poll_frame(context)
+        }
     }
 
     pub(crate) fn fate(&self) -> Arc<Fate> {
@@ -137,7 +178,7 @@ impl Body for Guarded {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RequestBodyError>>> {
         let this = &mut *self;
-        match Pin::new(&mut this.inner).poll_frame(context) {
+        match this.poll_inner(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.idle.moved();
                 if let Some(data) = frame.data_ref() {
@@ -162,10 +203,18 @@ impl Body for Guarded {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.early.is_none() && self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let mut hint = self.inner.size_hint();
+        if let Some(data) = self.early_data() {
+            let (lower, upper) = (hint.lower(), hint.upper());
+            if let Some(upper) = upper {
+                hint.set_upper(upper + data.len() as u64);
+            }
+            hint.set_lower(lower + data.len() as u64);
+        }
+        hint
     }
 }

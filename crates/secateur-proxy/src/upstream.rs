@@ -9,6 +9,7 @@ mod http1;
 mod http2;
 mod lane;
 mod pool;
+mod quiet;
 
 use std::future::ready;
 use std::pin::Pin;

@@ -21,12 +21,15 @@ use super::Sent;
 use super::body::{OutBody, UpstreamBody};
 use super::connect::Wire;
 use super::lane::Lane;
+use super::quiet::Wakes;
 use crate::request_body::Fate;
 
 /// A connection that carries one exchange at a time.
 pub(super) struct Connection {
     sender: http1::SendRequest<OutBody>,
     driver: http1::Connection<Wire, OutBody>,
+    wakes: Arc<Wakes>,
+    waker: Waker,
 }
 
 impl Connection {
@@ -34,12 +37,20 @@ impl Connection {
         sender: http1::SendRequest<OutBody>,
         driver: http1::Connection<Wire, OutBody>,
     ) -> Self {
-        Self { sender, driver }
+        let wakes = Arc::<Wakes>::default();
+        Self {
+            sender,
+            driver,
+            waker: Waker::from(Arc::clone(&wakes)),
+            wakes,
+        }
     }
 
     /// Drives it; ready once it has ended.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.driver).poll(context).map(|_| ())
+        self.wakes.wake_up(context.waker());
+        let mut own = Context::from_waker(&self.waker);
+        Pin::new(&mut self.driver).poll(&mut own).map(|_| ())
     }
 
     /// Whether it could take a request, as far as this side has heard.
@@ -57,6 +68,9 @@ pub(super) fn send(
 ) -> impl Future<Output = Sent> + Send {
     address(&mut request, &lane);
     let fate = request.body().fate();
+    if let Some(fate) = &fate {
+        fate.asked_by_its_own_task(true);
+    }
     let answered = unconstrained(connection.sender.try_send_request(request));
     async move {
         let mut answered = pin!(answered);
@@ -89,14 +103,16 @@ fn body(
     fate: Option<Arc<Fate>>,
     lane: Arc<Lane>,
 ) -> UpstreamBody {
-    match connection {
+    let unsettled = fate.filter(|fate| !fate.is_settled());
+    match (connection, unsettled) {
         // The upstream answers before it has the request. A client may read nothing before it has sent all, so the
         // sending must not wait for the reading.
-        Some(connection) if fate.is_some_and(|fate| !fate.is_settled()) => {
+        (Some(connection), Some(fate)) => {
+            fate.asked_by_its_own_task(false);
             tokio::spawn(connection.driver);
             UpstreamBody::Shared(incoming)
         }
-        connection => UpstreamBody::Driven(Driven {
+        (connection, _) => UpstreamBody::Driven(Driven {
             incoming,
             connection,
             lane,
@@ -138,16 +154,27 @@ impl Driven {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        // Frames come from the connection alone, which is polled right here and wakes the task: nobody needs to be
-        // woken for a frame.
+        let Some(connection) = &mut self.connection else {
+            // All that it brought is there already.
+            return Pin::new(&mut self.incoming).poll_frame(context);
+        };
+        // Frames come from the connection alone, which is polled right here: nobody needs to be woken for a frame.
         let mut nobody = Context::from_waker(Waker::noop());
-        let there = Pin::new(&mut self.incoming).poll_frame(&mut nobody);
-        if there.is_ready() || self.connection.is_none() {
-            return there;
+        let wakes = Arc::clone(&connection.wakes);
+        let mut take = || wakes.quietly(|| Pin::new(&mut self.incoming).poll_frame(&mut nobody));
+        if let (Poll::Ready(frame), _) = take() {
+            return Poll::Ready(frame);
         }
-        self.connection
-            .take_if(|connection| connection.poll(context).is_ready());
-        Pin::new(&mut self.incoming).poll_frame(&mut nobody)
+        let is_over = connection.poll(context).is_ready();
+        let (frame, was_woken) = take();
+        if is_over {
+            self.connection = None;
+        }
+        // Whoever gets a frame comes back for the next one. Whoever gets none is woken.
+        if frame.is_pending() && was_woken {
+            context.waker().wake_by_ref();
+        }
+        frame
     }
 }
 
