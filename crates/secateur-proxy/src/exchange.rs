@@ -4,33 +4,38 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::audit::AuditEvent;
-use crate::canary::{Canary, Shadow};
+use crate::canary::Shadow;
 use crate::config::Workload;
+use crate::handle::Held;
 use crate::request_body::Fate;
-use crate::surface::Surfaces;
 
 /// See the module.
 pub(crate) struct Exchange {
     event: Option<Box<AuditEvent>>,
-    surfaces: Arc<Surfaces>,
+    shared: Held,
+    /// By whose rules the event is looked at.
+    workload: Arc<Workload>,
     started: Instant,
     /// The body that is still coming in, where it is passed on as it comes.
     pub(crate) streamed: Option<Arc<Fate>>,
-    /// Who looks at the event before it is recorded, and by whose rules.
-    pub(crate) watched_by: Option<(Arc<Canary>, Arc<Workload>)>,
     /// The original, where it is to be sent too.
     pub(crate) shadow: Option<Box<Shadow>>,
 }
 
 impl Exchange {
-    pub(crate) fn start(event: AuditEvent, surfaces: &Arc<Surfaces>, started: Instant) -> Self {
-        surfaces.metrics.request_started();
+    pub(crate) fn start(
+        event: AuditEvent,
+        shared: Held,
+        workload: Arc<Workload>,
+        started: Instant,
+    ) -> Self {
+        shared.surfaces.metrics.request_started();
         Self {
             event: Some(Box::new(event)),
-            surfaces: Arc::clone(surfaces),
+            shared,
+            workload,
             started,
             streamed: None,
-            watched_by: None,
             shadow: None,
         }
     }
@@ -42,8 +47,8 @@ impl Exchange {
 
     /// The response's head is known: from now on the client can post a score.
     pub(crate) fn can_be_scored(&self) {
-        if let (Some((canary, _)), Some(event)) = (&self.watched_by, &self.event) {
-            canary.remember(event);
+        if let Some(event) = &self.event {
+            self.shared.canary.remember(event);
         }
     }
 
@@ -66,9 +71,7 @@ impl Drop for Exchange {
             event.bytes_before = fate.bytes();
             event.bytes_after = fate.bytes();
         }
-        if let Some((canary, workload)) = &self.watched_by {
-            canary.observe(workload, &mut event);
-        }
-        self.surfaces.record(&mut event);
+        self.shared.canary.observe(&self.workload, &mut event);
+        self.shared.surfaces.record(&mut event);
     }
 }

@@ -6,6 +6,7 @@ mod own_paths;
 mod prepare;
 mod send;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -58,12 +59,31 @@ pub(crate) struct Shared {
     pub(crate) is_draining: std::sync::atomic::AtomicBool,
 }
 
+/// What all requests share, in the hands of one connection. Its requests count themselves here, where no other thread
+/// counts at the same time.
+#[derive(Clone, Debug)]
+pub(crate) struct Held(Arc<Arc<Shared>>);
+
+impl Held {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self(Arc::new(shared))
+    }
+}
+
+impl Deref for Held {
+    type Target = Arc<Shared>;
+
+    fn deref(&self) -> &Arc<Shared> {
+        &self.0
+    }
+}
+
 /// Answers one request that is for an upstream.
 ///
 /// What can be done at once is done before there is a future: futures are moved about, and carry all that
 /// they ever held.
 pub(crate) fn handle(
-    shared: Arc<Shared>,
+    shared: Held,
     request: Request<Incoming>,
     patience: Patience,
 ) -> impl Future<Output = Response<ClientBody>> + Send {
@@ -77,7 +97,7 @@ pub(crate) fn handle(
 }
 
 fn arrive(
-    shared: &Shared,
+    shared: &Held,
     request: Request<Incoming>,
     patience: Patience,
 ) -> Result<(Box<Arrival>, Guarded), Box<Response<ClientBody>>> {
@@ -108,8 +128,7 @@ fn arrive(
         .headers
         .get(TRACEPARENT)
         .and_then(|value| trace_of(value.to_str().ok()?));
-    let mut exchange = Exchange::start(event, &shared.surfaces, started);
-    exchange.watched_by = Some((Arc::clone(&shared.canary), Arc::clone(&workload)));
+    let mut exchange = Exchange::start(event, shared.clone(), Arc::clone(&workload), started);
     let limit_bytes = config.max_body_bytes;
     let granted = grant.and_then(|grant| {
         if head.method == Method::CONNECT {

@@ -25,7 +25,7 @@ use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore, claims_score, respond_to_score};
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
-use crate::handle::{Shared, handle, own_path};
+use crate::handle::{Held, Shared, handle, own_path};
 use crate::pages::Pages;
 use crate::patience::Patience;
 use crate::pipeline::{CoreEngine, Engine};
@@ -288,10 +288,10 @@ fn serve_connection(
     tokio::spawn(async move {
         let _slot = slot;
         let open = OpenConnection::new(Arc::clone(&shared));
-        let patience = Patience::default();
+        let (shared, patience) = (Held::new(shared), Patience::default());
         let timer = patience.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            respond(Arc::clone(&shared), peer, request, patience.clone())
+            respond(shared.clone(), peer, request, patience.clone())
         });
         let mut server = auto::Builder::new(TokioExecutor::new());
         server
@@ -336,7 +336,7 @@ impl Drop for OpenConnection {
 type Reply = Pin<Box<dyn Future<Output = Result<Response<ClientBody>, Infallible>> + Send>>;
 
 fn respond(
-    shared: Arc<Shared>,
+    shared: Held,
     peer: Option<SocketAddr>,
     mut request: Request<Incoming>,
     patience: Patience,

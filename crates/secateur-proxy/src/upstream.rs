@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, Response};
+use hyper::client::conn::TrySendError;
 use rustls::pki_types::CertificateDer;
 
 pub(crate) use self::body::{OutBody, UpstreamBody};
@@ -50,16 +51,39 @@ enum Sent {
     Answered(Response<UpstreamBody>),
     Failed(SendError),
     /// The connection ended before any of the request was written to it.
-    NotTaken(Request<OutBody>, hyper::Error),
+    NotTaken(Box<NotTaken>),
+}
+
+/// What is left when a connection did not take a request.
+struct NotTaken {
+    request: Request<OutBody>,
+    error: hyper::Error,
+    lane: Arc<Lane>,
 }
 
 impl Sent {
+    fn not_taken(request: Request<OutBody>, error: hyper::Error, lane: Arc<Lane>) -> Self {
+        Self::NotTaken(Box::new(NotTaken {
+            request,
+            error,
+            lane,
+        }))
+    }
+
+    /// Neither a response nor the request came back, or the request did.
+    fn without_a_response(mut error: TrySendError<Request<OutBody>>, lane: Arc<Lane>) -> Self {
+        match error.take_message() {
+            Some(request) => Self::not_taken(request, error.into_error(), lane),
+            None => Self::Failed(error.into_error().into()),
+        }
+    }
+
     /// For the last connection that is tried.
     fn settled(self) -> Result<Response<UpstreamBody>, SendError> {
         match self {
             Self::Answered(response) => Ok(response),
             Self::Failed(error) => Err(error),
-            Self::NotTaken(_, error) => Err(error.into()),
+            Self::NotTaken(left) => Err(left.error.into()),
         }
     }
 }
@@ -70,13 +94,7 @@ pub(crate) type Sending =
 
 /// See the module. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct UpstreamClient(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    connector: Connector,
-    pool: Arc<Pool>,
-}
+pub(crate) struct UpstreamClient(Arc<Pool>);
 
 impl UpstreamClient {
     /// # Errors
@@ -86,77 +104,60 @@ impl UpstreamClient {
         extra_roots: &[CertificateDer<'static>],
     ) -> std::io::Result<Self> {
         let connector = Connector::new(connect_timeout, extra_roots)?;
-        let pool = Arc::new(Pool::default());
+        let pool = Arc::new(Pool::new(connector));
         pool::sweep_from_time_to_time(&pool);
-        Ok(Self(Arc::new(Inner { connector, pool })))
+        Ok(Self(pool))
     }
 
     /// The response's head; its body comes as it is asked for.
     pub(crate) fn send(&self, request: Request<OutBody>) -> Sending {
-        let Some(lane) = self.0.pool.lane(request.uri()) else {
+        let Some(lane) = self.0.lane(request.uri()) else {
             return Box::pin(ready(Err(SendError::NoAddress)));
         };
         match lane.take() {
             Some(Found::Own(connection)) => {
-                let sent = http1::send(connection, request, Arc::clone(&lane));
-                Box::pin(self.clone().or_by_another(sent, lane))
+                Box::pin(or_by_another(http1::send(connection, request, lane)))
             }
             Some(Found::Shared(sender)) => {
-                let sent = http2::send(sender, request, Arc::clone(&lane));
-                Box::pin(self.clone().or_by_another(sent, lane))
+                Box::pin(or_by_another(http2::send(sender, request, lane)))
             }
-            None => Box::pin(self.clone().by_another(lane, request)),
+            None => Box::pin(by_another(lane, request)),
         }
-    }
-
-    async fn or_by_another(
-        self,
-        sent: impl Future<Output = Sent> + Send,
-        lane: Arc<Lane>,
-    ) -> Result<Response<UpstreamBody>, SendError> {
-        match sent.await {
-            // Seldom, and of some size: the others are not to make room for it.
-            Sent::NotTaken(request, _) => Box::pin(self.by_another(lane, request)).await,
-            sent => sent.settled(),
-        }
-    }
-
-    /// A connection that was used before may have ended in the meantime; then the next one takes the request, and
-    /// in the end a new one.
-    async fn by_another(
-        self,
-        lane: Arc<Lane>,
-        mut request: Request<OutBody>,
-    ) -> Result<Response<UpstreamBody>, SendError> {
-        while let Some(found) = lane.take() {
-            match carry(found, request, &lane).await {
-                Sent::NotTaken(again, _) => request = again,
-                sent => return sent.settled(),
-            }
-        }
-        let found = self.0.connect(&lane).await?;
-        carry(found, request, &lane).await.settled()
     }
 }
 
-async fn carry(found: Found, request: Request<OutBody>, lane: &Arc<Lane>) -> Sent {
-    let lane = Arc::clone(lane);
+async fn or_by_another(
+    sent: impl Future<Output = Sent> + Send,
+) -> Result<Response<UpstreamBody>, SendError> {
+    match sent.await {
+        Sent::NotTaken(left) => {
+            let NotTaken { request, lane, .. } = *left;
+            // Seldom, and of some size: the others are not to make room for it.
+            Box::pin(by_another(lane, request)).await
+        }
+        sent => sent.settled(),
+    }
+}
+
+/// A connection that was used before may have ended in the meantime; then the next one takes the request, and
+/// in the end a new one.
+async fn by_another(
+    mut lane: Arc<Lane>,
+    mut request: Request<OutBody>,
+) -> Result<Response<UpstreamBody>, SendError> {
+    while let Some(found) = lane.take() {
+        match carry(found, request, lane).await {
+            Sent::NotTaken(left) => NotTaken { request, lane, .. } = *left,
+            sent => return sent.settled(),
+        }
+    }
+    let found = lane.connect().await?;
+    carry(found, request, lane).await.settled()
+}
+
+async fn carry(found: Found, request: Request<OutBody>, lane: Arc<Lane>) -> Sent {
     match found {
         Found::Own(connection) => http1::send(connection, request, lane).await,
         Found::Shared(sender) => http2::send(sender, request, lane).await,
-    }
-}
-
-impl Inner {
-    /// A new connection, or one that others opened first and share.
-    async fn connect(&self, lane: &Lane) -> Result<Found, SendError> {
-        let opened = tokio::select! {
-            opened = self.connector.open(lane) => opened?,
-            shared = lane.opened_by_others() => return Ok(Found::Shared(shared)),
-        };
-        if let Found::Shared(sender) = &opened {
-            lane.share(sender.clone());
-        }
-        Ok(opened)
     }
 }

@@ -89,10 +89,7 @@ pub(super) fn send(
                 let body = body(incoming, connection, fate, lane);
                 Sent::Answered(Response::from_parts(head, body))
             }
-            Err(mut error) => match error.take_message() {
-                Some(request) => Sent::NotTaken(request, error.into_error()),
-                None => Sent::Failed(error.into_error().into()),
-            },
+            Err(error) => Sent::without_a_response(error, lane),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) async fn send(
     lane: Arc<Lane>,
 ) -> Sent {
     if let Err(error) = sender.ready().await {
-        return Sent::NotTaken(request, error);
+        return Sent::not_taken(request, error, lane);
     }
     // One that came back from an HTTP/1.1 connection has lost its address.
     if request.uri().authority().is_none() {
@@ -31,9 +31,6 @@ pub(super) async fn send(
     *request.version_mut() = Version::HTTP_2;
     match sender.try_send_request(request).await {
         Ok(response) => Sent::Answered(response.map(UpstreamBody::Shared)),
-        Err(mut error) => match error.take_message() {
-            Some(request) => Sent::NotTaken(request, error.into_error()),
-            None => Sent::Failed(error.into_error().into()),
-        },
+        Err(error) => Sent::without_a_response(error, lane),
     }
 }

@@ -3,20 +3,25 @@
 //! Nobody looks after them while they wait: that one has ended shows when it is used, and otherwise when the pool
 //! is swept.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Uri};
 use tokio::sync::Notify;
 
+use super::SendError;
+use super::connect::Connector;
 use super::http1::Connection;
 use super::http2::Sender;
 
 /// How long a connection may wait.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// How many may wait.
-const MAX_WAITING: usize = 256;
+/// How many may wait in one place.
+const MAX_WAITING: usize = 64;
+/// In how many places they wait.
+const SHELVES: usize = 8;
 
 /// A connection for a request.
 pub(super) enum Found {
@@ -31,31 +36,63 @@ pub(super) struct Lane {
     scheme: Scheme,
     authority: Authority,
     host: HeaderValue,
-    connections: Mutex<Connections>,
+    connector: Arc<Connector>,
+    /// A connection goes to the place of the thread that used it last, where its memory is at hand.
+    shelves: [Shelf; SHELVES],
+    /// The one that requests share.
+    shared: Mutex<Option<Shared>>,
+    is_shared: AtomicBool,
     /// Somebody shares a connection from now on.
     opened: Notify,
 }
 
+/// Has cache lines of its own, so that threads do not wait for each other's.
 #[derive(Default)]
-struct Connections {
-    /// The last one that came is the first to go: those at the front are left to grow old.
-    waiting: Vec<(Box<Connection>, Instant)>,
-    /// And when it was last used.
-    shared: Option<(Sender, Instant)>,
+#[repr(align(128))]
+struct Shelf(Mutex<Vec<Waiting>>);
+
+impl Shelf {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last one that came: those at the front are left to grow old.
+    fn take(&self) -> Option<Box<Connection>> {
+        let mut waiting = self.waiting();
+        let last = waiting.pop()?;
+        if last.since.elapsed() < MAX_WAIT {
+            return Some(last.connection);
+        }
+        // All that came before it are older.
+        let old = std::mem::take(&mut *waiting);
+        drop(waiting);
+        drop(old);
+        None
+    }
 }
 
-impl Connections {
-    fn shared(&mut self) -> Option<Sender> {
-        self.shared.take_if(|(sender, _)| sender.is_closed());
-        let (sender, used) = self.shared.as_mut()?;
-        *used = Instant::now();
-        Some(sender.clone())
+struct Waiting {
+    connection: Box<Connection>,
+    since: Instant,
+}
+
+struct Shared {
+    sender: Sender,
+    used: Instant,
+}
+
+/// The number of this thread, as far as places are told apart.
+fn own_place() -> usize {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static PLACE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % SHELVES;
     }
+    PLACE.with(|place| *place)
 }
 
 impl Lane {
     /// `None`: that is not the address of a server.
-    pub(super) fn to(uri: &Uri) -> Option<Self> {
+    pub(super) fn to(uri: &Uri, connector: Arc<Connector>) -> Option<Self> {
         let (scheme, authority) = (uri.scheme()?.clone(), uri.authority()?.clone());
         let usual = if scheme == Scheme::HTTPS { 443 } else { 80 };
         let host = match authority.port() {
@@ -66,7 +103,10 @@ impl Lane {
             host: HeaderValue::try_from(host).ok()?,
             scheme,
             authority,
-            connections: Mutex::default(),
+            connector,
+            shelves: Default::default(),
+            shared: Mutex::default(),
+            is_shared: AtomicBool::new(false),
             opened: Notify::new(),
         })
     }
@@ -89,51 +129,69 @@ impl Lane {
             .build()
     }
 
-    fn connections(&self) -> MutexGuard<'_, Connections> {
-        self.connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// One that waits.
     pub(super) fn take(&self) -> Option<Found> {
-        let mut connections = self.connections();
-        if let Some(sender) = connections.shared() {
+        if self.is_shared.load(Ordering::Acquire)
+            && let Some(sender) = self.shared()
+        {
             return Some(Found::Shared(sender));
         }
-        let (connection, since) = connections.waiting.pop()?;
-        if since.elapsed() < MAX_WAIT {
-            return Some(Found::Own(connection));
-        }
-        // All that came before it are older.
-        let old = std::mem::take(&mut connections.waiting);
-        drop(connections);
-        drop(old);
-        None
+        let (others, own_first) = self.shelves.split_at(own_place());
+        let taken = own_first.iter().chain(others).find_map(Shelf::take);
+        taken.map(Found::Own)
     }
 
     /// This one waits from now on.
     pub(super) fn put(&self, connection: Box<Connection>) {
-        let mut connections = self.connections();
-        if connections.waiting.len() < MAX_WAITING {
-            connections.waiting.push((connection, Instant::now()));
+        let mut waiting = self.shelves[own_place()].waiting();
+        if waiting.len() < MAX_WAITING {
+            waiting.push(Waiting {
+                connection,
+                since: Instant::now(),
+            });
         }
+    }
+
+    fn lock_shared(&self) -> MutexGuard<'_, Option<Shared>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shared(&self) -> Option<Sender> {
+        let mut shared = self.lock_shared();
+        shared.take_if(|shared| shared.sender.is_closed());
+        let shared = shared.as_mut()?;
+        shared.used = Instant::now();
+        Some(shared.sender.clone())
     }
 
     /// Requests share this one from now on.
-    pub(super) fn share(&self, sender: Sender) {
-        let mut connections = self.connections();
-        if connections.shared().is_none() {
-            connections.shared = Some((sender, Instant::now()));
-            self.opened.notify_waiters();
+    fn share(&self, sender: Sender) {
+        if self.shared().is_some() {
+            return;
         }
+        let used = Instant::now();
+        *self.lock_shared() = Some(Shared { sender, used });
+        self.is_shared.store(true, Ordering::Release);
+        self.opened.notify_waiters();
+    }
+
+    /// A new connection, or one that others opened first and share.
+    pub(super) async fn connect(&self) -> Result<Found, SendError> {
+        let opened = tokio::select! {
+            opened = self.connector.open(self) => opened?,
+            shared = self.opened_by_others() => return Ok(Found::Shared(shared)),
+        };
+        if let Found::Shared(sender) = &opened {
+            self.share(sender.clone());
+        }
+        Ok(opened)
     }
 
     /// Waits until somebody shares a connection.
-    pub(super) async fn opened_by_others(&self) -> Sender {
+    async fn opened_by_others(&self) -> Sender {
         loop {
             let opened = self.opened.notified();
-            if let Some(sender) = self.connections().shared() {
+            if let Some(sender) = self.shared() {
                 return sender;
             }
             opened.await;
@@ -142,14 +200,14 @@ impl Lane {
 
     /// Closes what has ended or waited too long.
     pub(super) fn sweep(&self, now: Instant) {
-        let is_fresh = |since: &Instant| now.duration_since(*since) < MAX_WAIT;
-        let mut connections = self.connections();
-        connections
-            .waiting
-            .retain_mut(|(connection, since)| is_fresh(since) && connection.is_ready());
-        connections
-            .shared
-            .take_if(|(sender, used)| sender.is_closed() || !is_fresh(used));
+        let is_fresh = |since: Instant| now.duration_since(since) < MAX_WAIT;
+        for shelf in &self.shelves {
+            shelf
+                .waiting()
+                .retain_mut(|waiting| is_fresh(waiting.since) && waiting.connection.is_ready());
+        }
+        self.lock_shared()
+            .take_if(|shared| shared.sender.is_closed() || !is_fresh(shared.used));
     }
 }
 
@@ -161,9 +219,12 @@ impl std::fmt::Debug for Lane {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connect::Connector;
     use super::*;
     use tokio::net::TcpListener;
+
+    fn connector() -> Arc<Connector> {
+        Arc::new(Connector::new(Duration::from_secs(5), &[]).unwrap())
+    }
 
     #[tokio::test]
     async fn what_ended_or_waited_too_long_is_swept_away() {
@@ -171,18 +232,22 @@ mod tests {
         let uri: Uri = format!("http://{}/x", listener.local_addr().unwrap())
             .parse()
             .unwrap();
-        let lane = Lane::to(&uri).unwrap();
+        let lane = Lane::to(&uri, connector()).unwrap();
         assert!(lane.leads_to(&uri));
-        let connector = Connector::new(Duration::from_secs(5), &[]).unwrap();
         let mut far_ends = Vec::new();
         for _ in 0..3 {
-            let Ok(Found::Own(connection)) = connector.open(&lane).await else {
+            let Ok(Found::Own(connection)) = lane.connect().await else {
                 panic!("there is a listener");
             };
             lane.put(connection);
             far_ends.push(listener.accept().await.unwrap());
         }
-        let waiting = || lane.connections().waiting.len();
+        let waiting = || {
+            lane.shelves
+                .iter()
+                .map(|shelf| shelf.waiting().len())
+                .sum::<usize>()
+        };
         let now = Instant::now();
         lane.sweep(now);
         assert_eq!(waiting(), 3);
@@ -210,9 +275,9 @@ mod tests {
             ("http://example.org:443/", "example.org:443"),
             ("http://[::1]:9000/", "[::1]:9000"),
         ] {
-            let lane = Lane::to(&uri.parse().unwrap()).unwrap();
+            let lane = Lane::to(&uri.parse().unwrap(), connector()).unwrap();
             assert_eq!(lane.host(), host);
         }
-        assert!(Lane::to(&Uri::from_static("/v1/messages")).is_none());
+        assert!(Lane::to(&Uri::from_static("/v1/messages"), connector()).is_none());
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use http::Uri;
 
+use super::connect::Connector;
 use super::lane::Lane;
 
 /// How long a connection that the other side closed lies about.
@@ -13,18 +14,28 @@ const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// See the module. There are as many as upstreams were ever configured: few, and seldom a new one. An empty one
 /// stays, it is small.
-#[derive(Debug, Default)]
-pub(super) struct Pool(ArcSwap<Vec<Arc<Lane>>>);
+#[derive(Debug)]
+pub(super) struct Pool {
+    connector: Arc<Connector>,
+    lanes: ArcSwap<Vec<Arc<Lane>>>,
+}
 
 impl Pool {
+    pub(super) fn new(connector: Connector) -> Self {
+        Self {
+            connector: Arc::new(connector),
+            lanes: ArcSwap::default(),
+        }
+    }
+
     /// `None`: that is not the address of a server.
     pub(super) fn lane(&self, uri: &Uri) -> Option<Arc<Lane>> {
         let known = |lanes: &[Arc<Lane>]| lanes.iter().find(|lane| lane.leads_to(uri)).cloned();
-        if let Some(lane) = known(&self.0.load()) {
+        if let Some(lane) = known(&self.lanes.load()) {
             return Some(lane);
         }
-        let new = Arc::new(Lane::to(uri)?);
-        self.0.rcu(|lanes| {
+        let new = Arc::new(Lane::to(uri, Arc::clone(&self.connector))?);
+        self.lanes.rcu(|lanes| {
             let mut lanes = Vec::clone(lanes);
             // Somebody else may have been faster.
             if known(&lanes).is_none() {
@@ -32,12 +43,12 @@ impl Pool {
             }
             lanes
         });
-        Some(known(&self.0.load()).unwrap_or(new))
+        Some(known(&self.lanes.load()).unwrap_or(new))
     }
 
     fn sweep(&self) {
         let now = Instant::now();
-        for lane in self.0.load().iter() {
+        for lane in self.lanes.load().iter() {
             lane.sweep(now);
         }
     }
