@@ -252,15 +252,25 @@ fn new_text(note: &str) -> Bit {
 
 /// The same for one text whose kept ranges ascend, as they mostly do: one walk, nothing is looked up.
 fn bits_in_order(view: &View<'_>, text: JsonStr, pieces: &[Piece]) -> Option<Vec<Bit>> {
-    let mut map = text.offsets(view.body());
+    let mut places = Vec::with_capacity(2 * pieces.len());
+    for piece in pieces {
+        if let Piece::Keep(range) = piece
+            && !range.is_empty()
+        {
+            places.extend([range.start, range.end]);
+        }
+    }
+    text.body_offsets(view.body(), &mut places)?;
+    let mut kept = places.chunks_exact(2);
     let mut bits = Vec::with_capacity(pieces.len());
     for piece in pieces {
         bits.push(match piece {
             Piece::Note(note) => new_text(note),
             Piece::Keep(range) if range.is_empty() => continue,
-            Piece::Keep(range) => {
-                let start = map.body_offset(range.start)?;
-                Bit::Copy(Span::new(start, map.body_offset(range.end)?))
+            Piece::Keep(_) => {
+                let place = kept.next()?;
+                let [start, end] = [place[0], place[1]].map(u32::try_from);
+                Bit::Copy(Span::new(start.ok()?, end.ok()?))
             }
         });
     }
