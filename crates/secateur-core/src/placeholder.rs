@@ -80,7 +80,8 @@ pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
     });
     // Writing to a String cannot fail.
     let _ = write!(words, "{} characters.", output.chars);
-    let fits = |words: &str| words.chars().count() < output.chars;
+    // No text has more characters than bytes.
+    let fits = |words: &str| words.len() < output.chars || words.chars().count() < output.chars;
     let line = output.start.lines().map(str::trim).find(|l| !l.is_empty());
     if let Some(line) = line {
         let short = words.len();

@@ -69,7 +69,7 @@ impl Arrivals for Run<'_> {
             }
             Some(ToolClass::Search) if self.0.group_hits => {
                 if let Some(lines) = grouped(text) {
-                    text.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+                    text.set_lines(&lines, PaddedListings::ID, Why::ListingPadding);
                 }
             }
             _ => {}
@@ -206,7 +206,7 @@ mod tests {
         let mut buffer = LineBuffer::default();
         let mut arriving = arriving(text, &mut buffer);
         let lines = grouped(&mut arriving)?;
-        arriving.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+        arriving.set_lines(&lines, PaddedListings::ID, Why::ListingPadding);
         render(text, arriving)
     }
 

@@ -21,7 +21,7 @@ mod shown;
 use std::fmt::Write as _;
 
 use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals, Spelling};
+use crate::arrival::{ArrivalText, Arrivals, Line, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
 use crate::line_marks::LineKey;
 use crate::line_space::{leading_spaces, tab};
@@ -62,7 +62,6 @@ impl Strategy for RepeatedLines {
         Some(Box::new(Run {
             options: self,
             shown: Shown::default(),
-            keys: Vec::new(),
             spelled: Vec::new(),
         }))
     }
@@ -71,8 +70,6 @@ impl Strategy for RepeatedLines {
 struct Run<'o> {
     options: &'o RepeatedLines,
     shown: Shown,
-    /// Scratch: the lines of the text that is looked at.
-    keys: Vec<LineKey>,
     /// Scratch: a line as JSON spells it.
     spelled: Vec<u8>,
 }
@@ -89,15 +86,14 @@ impl Arrivals for Run<'_> {
                 |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
             let is_spelled = |line: &str| is_plain(line) || is_plain(line.trim());
             let spelled = &mut self.spelled;
-            self.keys.clear();
-            self.keys.extend(text.lines().map(|line| {
+            let keys = text.lines().map(|line| {
                 if is_spelled(line) {
                     LineKey::of_text(line.as_bytes(), spelled)
                 } else {
                     LineKey::GONE
                 }
-            }));
-            self.shown.add(part, &self.keys);
+            });
+            self.shown.add(part, keys);
         }
     }
 
@@ -106,8 +102,7 @@ impl Arrivals for Run<'_> {
             return;
         }
         self.shown.expect(scene.view.body().len());
-        self.keys.clear();
-        self.keys.extend_from_slice(text.keys());
+        text.look_for_keys();
         let facts = scene.tool_facts();
         let length = LongEnough {
             options: self.options,
@@ -115,7 +110,10 @@ impl Arrivals for Run<'_> {
             file: facts.file(part),
         };
         let size = |at: usize| text.lines().get(at).map_or(0, |line| text.size(line));
-        let repeats = self.shown.take_in(part, &mut self.keys, &length, size);
+        let lines = text.lines();
+        let most = |at: usize| lines.get(at).map_or(0, Line::most_bytes);
+        let shown = &mut self.shown;
+        let repeats = shown.take_in(part, text.keys(), &length, size, most);
         if repeats.is_empty() {
             return;
         }
