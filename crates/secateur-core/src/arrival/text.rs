@@ -173,7 +173,8 @@ impl<'t> ArrivalText<'t> {
         lines.reserve(raw.len() / USUAL_LINE_BYTES);
         let (mut start, mut start_shift) = (0, 0);
         spelled_line_ends(raw.as_bytes(), |raw_end, escapes| {
-            let (end, end_shift) = (offset(raw_end - escapes), offset(escapes));
+            #[expect(clippy::cast_possible_truncation, reason = "a body has less than 4 GB")]
+            let (end, end_shift) = ((raw_end - escapes) as u32, escapes as u32);
             lines.push(Line {
                 start,
                 end,
@@ -395,7 +396,7 @@ impl<'t> ArrivalText<'t> {
     /// bytes and characters go. These are part of the number and what belongs to it, so the keys stay the same.
     pub(crate) fn cut_starts(
         &mut self,
-        mut cut: impl FnMut(&Number) -> (usize, usize),
+        mut cut: impl FnMut(&Number) -> (u32, u32),
         strategy: StrategyId,
         why: Why,
     ) {
@@ -403,8 +404,9 @@ impl<'t> ArrivalText<'t> {
         let mut saved = 0;
         for (line, number) in self.lines.iter_mut().zip(&self.marks.numbers) {
             let (bytes, chars) = cut(number);
-            *line = line.without_start(bytes);
-            saved += chars;
+            line.start += bytes;
+            line.cut += bytes;
+            saved += chars as usize;
         }
         self.marks.numbers.clear();
         let now = self.chars.saturating_sub(saved);

@@ -116,7 +116,9 @@ fn kept(scene: &Scene<'_, '_>, part: PartId, len: usize) -> Vec<Range<usize>> {
         Piece::Keep(range) => Some(range.clone()),
         Piece::Note(_) => None,
     };
-    pieces.iter().filter_map(keep).collect()
+    let mut kept = Vec::with_capacity(pieces.len());
+    kept.extend(pieces.iter().filter_map(keep));
+    kept
 }
 
 /// The runs of lines that are cited. A run without a line that says something is none: no note points to it.

@@ -18,8 +18,6 @@
 
 mod shown;
 
-use std::fmt::Write as _;
-
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
@@ -173,16 +171,32 @@ impl LongEnough<'_> {
 fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
     let (count, last) = (end - first, end - 1);
     let mut words = String::with_capacity(USUAL_NOTE);
-    // Writing to a string cannot fail.
-    let _ = match (number(text, first), number(text, last)) {
-        (Some(only), _) if count == 1 => writeln!(words, "[{only} as above]"),
+    let from = number(text, first);
+    let to = if count == 1 { from } else { number(text, last) };
+    words.push('[');
+    match (from, to) {
+        (Some(only), _) if count == 1 => push_number(&mut words, only),
         (Some(from), Some(to)) if to.checked_sub(from) == Some(last as u64 - first as u64) => {
-            writeln!(words, "[{from}-{to} as above]")
+            push_number(&mut words, from);
+            words.push('-');
+            push_number(&mut words, to);
         }
-        _ if count == 1 => writeln!(words, "[1 line as above]"),
-        _ => writeln!(words, "[{count} lines as above]"),
-    };
+        _ if count == 1 => words.push_str("1 line"),
+        _ => {
+            push_number(&mut words, count as u64);
+            words.push_str(" lines");
+        }
+    }
+    words.push_str(" as above]\n");
     words
+}
+
+/// Writes a number in digits. There are many notes.
+fn push_number(words: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(words, number / 10);
+    }
+    words.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// Room for a note.

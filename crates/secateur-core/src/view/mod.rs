@@ -304,8 +304,8 @@ impl<'a> View<'a> {
         if cursor.peek() == Ok(Kind::Object) {
             // Arguments that are no JSON have no names.
             let _ = cursor.object(|cursor, name| {
-                let name = name.decode(&args);
-                if keys.contains(&name.as_ref()) && cursor.peek()? == Kind::String {
+                let is_named = keys.iter().any(|key| name.is(&args, key));
+                if is_named && cursor.peek()? == Kind::String {
                     found.push(cursor.string()?.decode(&args).into_owned());
                 } else {
                     cursor.skip()?;

@@ -56,7 +56,7 @@ proptest::proptest! {
         proptest::prop_assert_eq!(in_place.original(), text.as_str());
         let id = StrategyId("test");
         for arriving in [&mut in_place, &mut decoded] {
-            let cut = |number: &Number| (number.spaces as usize, number.spaces as usize);
+            let cut = |number: &Number| (number.spaces, number.spaces);
             arriving.cut_starts(cut, id, Why::ListingPadding);
             let (mut next, mut notes) = (0, Vec::new());
             for &(gap, lines) in &runs {

@@ -309,9 +309,14 @@ impl Shown {
     fn longest(&self, known: &Known, keys: &[LineKey]) -> Option<(usize, PartId)> {
         let second = keys.get(1).map_or(0, |key| key.mark());
         let marks = known.nexts.to_le_bytes();
+        let marks = &marks[..SPOTS_PER_LINE];
+        let last_alike = marks.iter().rposition(|mark| *mark == second);
         let mut next = known.newest;
         let mut best: Option<(usize, PartId)> = None;
-        for mark in &marks[..SPOTS_PER_LINE] {
+        for (at, mark) in marks.iter().enumerate() {
+            if best.is_some() && Some(at) > last_alike {
+                break;
+            }
             let Some((text, older)) = self.at_spot(next) else {
                 break;
             };
@@ -323,8 +328,13 @@ impl Shown {
             if text.is_gone {
                 continue;
             }
-            let there = &self.lines[line..text.end as usize];
-            let same = keys.iter().zip(there).take_while(|(a, b)| a == b).count();
+            // The line itself is there, and its mark tells most lines behind it apart.
+            let same = if *mark == second {
+                let there = &self.lines[line..text.end as usize];
+                keys.iter().zip(there).take_while(|(a, b)| a == b).count()
+            } else {
+                1
+            };
             if best.is_none_or(|(lines, _)| same > lines) {
                 best = Some((same, text.part));
             }
