@@ -304,8 +304,8 @@ impl<'a> View<'a> {
         if cursor.peek() == Ok(Kind::Object) {
             // Arguments that are no JSON have no names.
             let _ = cursor.object(|cursor, name| {
-                let is_named = keys.iter().any(|key| name.is(&args, key));
-                if is_named && cursor.peek()? == Kind::String {
+                let name = name.decode(&args);
+                if keys.contains(&name.as_ref()) && cursor.peek()? == Kind::String {
                     found.push(cursor.string()?.decode(&args).into_owned());
                 } else {
                     cursor.skip()?;
@@ -342,8 +342,9 @@ impl<'a> View<'a> {
         }
         let mut found: [Option<(usize, JsonStr)>; LISTS] = [None; LISTS];
         let read = cursor.object(|cursor, name| {
+            let name = name.decode(&args);
             let rank = |keys: &[_]| {
-                let is_named = |key: &_| name.is(&args, AsRef::as_ref(key));
+                let is_named = |key: &_| AsRef::<str>::as_ref(key) == &*name;
                 keys.iter().position(is_named)
             };
             let ranks = lists.map(rank);
