@@ -45,7 +45,8 @@ pub const USUAL_START_BYTES: [usize; 2] = [96, 192];
 #[must_use]
 pub fn has_first_line(start: &str) -> bool {
     let line = start.trim_start();
-    line.contains('\n') || line.trim_end().chars().nth(MAX_LINE_CHARS - 1).is_some()
+    memchr::memchr(b'\n', line.as_bytes()).is_some()
+        || line.trim_end().chars().nth(MAX_LINE_CHARS - 1).is_some()
 }
 
 /// The longest a description can be, in characters. Longer texts are no descriptions.

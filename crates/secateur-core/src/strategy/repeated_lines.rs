@@ -217,5 +217,10 @@ fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
     let is_separated = matches!(rest.first(), Some(b':' | b'-'))
         || rest.starts_with("→".as_bytes())
         || rest.starts_with(tab(spelling));
-    is_separated.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
+    if !is_separated || digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
 }
