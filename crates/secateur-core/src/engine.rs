@@ -168,8 +168,9 @@ pub fn apply<'a>(
         lowered = lower(&view, &plan.edits);
     }
     let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
-    lowered.splices.extend(escape.and_then(Escape::splice));
-    let splices = Splices::new(view.body(), lowered.splices)?;
+    let insert = escape.and_then(|escape| escape.splice(&mut lowered.bits));
+    lowered.splices.extend(insert);
+    let splices = Splices::new(view.body(), lowered.splices, lowered.bits)?;
     let mut report = Report::of(&view, plan);
     for (cut, id) in report.cuts.iter_mut().zip(ids) {
         cut.recall = id;

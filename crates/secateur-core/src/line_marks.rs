@@ -97,7 +97,11 @@ impl LineKey {
 
     /// The key of a line of text. `spelled` is memory to be used again.
     pub(crate) fn of_text(line: &[u8], spelled: &mut Vec<u8>) -> Self {
-        let line = spell(line, spelled);
+        Self::of_spelled(spell(line, spelled))
+    }
+
+    /// The key of a line as JSON spells it.
+    pub(crate) fn of_spelled(line: &[u8]) -> Self {
         Looker::new().mark(line, 0, line.len()).0
     }
 
@@ -112,10 +116,10 @@ impl LineKey {
         self.0.to_le_bytes()[1]
     }
 
-    /// A number below 2 to the power of `bits`, which is at most 32.
+    /// A number below this one, which is a power of two.
     #[inline]
-    pub(crate) fn slot(self, bits: u32) -> usize {
-        (self.0 >> 32) as usize & ((1 << bits) - 1)
+    pub(crate) fn slot(self, slots: usize) -> usize {
+        (self.0 >> 32) as usize & (slots - 1)
     }
 }
 

@@ -1,17 +1,16 @@
 //! From edits to bytes: the only code that knows commas, quotes and escapes.
 
-use std::borrow::Cow;
-
 use crate::edit::{Action, Arrangement, Edit, Piece, SkipReason};
-use crate::json::strings::next_special;
 use crate::json::{JsonStr, Span, escape_into};
-use crate::splice::{Bit, Splice};
+use crate::splice::{Bits, Splice};
 use crate::view::{ArgsForm, ContentForm, Home, PartId, Seat, View};
 
 /// Edits as bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Lowered {
     pub(crate) splices: Vec<Splice>,
+    /// What they put in.
+    pub(crate) bits: Bits,
     /// Edits that turned out not to fit, by index, with the reason.
     pub(crate) refused: Vec<(usize, SkipReason)>,
     /// How many elements the list of turns has afterwards.
@@ -20,7 +19,8 @@ pub(crate) struct Lowered {
 
 /// Turns edits into splices.
 pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
-    let mut splices = Vec::new();
+    let mut splices = Vec::with_capacity(edits.len());
+    let mut bits = Bits::default();
     let mut removed: Vec<Seat> = Vec::new();
     let mut refused = Vec::new();
     let mut items_after = view.items().len();
@@ -40,25 +40,32 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
                 None => Err(SkipReason::DoesNotFit),
             },
             Action::Rewrite(part, pieces) => {
-                rewrite(view, *part, edit, pieces, &mut removed).map(|splice| splices.push(splice))
+                let mark = bits.mark();
+                let done = rewrite(view, *part, edit, pieces, &mut removed, &mut bits);
+                if done.is_err() {
+                    bits.forget(mark);
+                }
+                done.map(|splice| splices.push(splice))
             }
             Action::ReplaceInput(part, with) => {
-                replace_input(view, *part, with).map(|splice| splices.push(splice))
+                replace_input(view, *part, with, &mut bits).map(|splice| splices.push(splice))
             }
             Action::Arrange(arranged) => {
-                arrange(view, arranged, &mut removed).map(|moved| splices.extend(moved))
+                let moved = arrange(view, arranged, &mut removed, &mut bits);
+                moved.map(|moved| splices.extend(moved))
             }
             Action::InsertTurn(before, text) => {
                 let mut escaped = String::new();
                 escape_into(text, &mut escaped);
-                let mut turn = view.dialect().dialect().user_turn(&escaped);
-                turn.push(',');
+                let turn = view.dialect().dialect().user_turn(&escaped);
                 items_after += 1;
                 let at = view.turn_span(*before).start;
-                splices.push(Splice {
-                    span: Span::new(at, at),
-                    with: vec![Bit::Text(turn.into())],
+                let mark = bits.mark();
+                bits.write(|out| {
+                    out.push_str(&turn);
+                    out.push(',');
                 });
+                splices.push(bits.splice(Span::new(at, at), mark));
                 Ok(())
             }
         };
@@ -70,6 +77,7 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
     splices.extend(remove_elements(&removed));
     Lowered {
         splices,
+        bits,
         refused,
         items_after,
     }
@@ -97,11 +105,12 @@ fn rewrite(
     edit: &Edit,
     pieces: &[Piece],
     removed: &mut Vec<Seat>,
+    bits: &mut Bits,
 ) -> Result<Splice, SkipReason> {
     let part = view.part(id);
     let slots = view.slots(id);
     if part.form == ContentForm::Json {
-        return rewrite_json(view, id, pieces);
+        return rewrite_json(view, id, pieces, bits);
     }
     // One block carries the new text: the one with the cache marker if any, else the first.
     let survivor = slots
@@ -117,10 +126,9 @@ fn rewrite(
         several = slots.iter().map(|slot| slot.text).collect::<Vec<_>>();
         &several
     };
-    let splice = Splice {
-        span: slot.text.span,
-        with: bits(view, texts, pieces).ok_or(SkipReason::DoesNotFit)?,
-    };
+    let mark = bits.mark();
+    add_pieces(view, texts, pieces, bits).ok_or(SkipReason::DoesNotFit)?;
+    let splice = bits.splice(slot.text.span, mark);
     let before: usize = texts.iter().map(|text| text.span.len()).sum();
     let is_as_long = splice.new_len() == before && edit.reorders();
     if splice.new_len() >= before && !is_as_long {
@@ -141,6 +149,7 @@ fn arrange(
     view: &View<'_>,
     arranged: &Arrangement,
     removed: &mut Vec<Seat>,
+    bits: &mut Bits,
 ) -> Result<Vec<Splice>, SkipReason> {
     let only = |part: &PartId| match view.slots(*part) {
         [slot] => Ok(*slot),
@@ -163,9 +172,10 @@ fn arrange(
         free -= usize::from(!slot.is_cache_marked);
         let text = texts.next().ok_or(SkipReason::DoesNotFit)?;
         if text != part {
-            let with = vec![Bit::Copy(only(text)?.text.span)];
-            let span = slot.text.span;
-            splices.push(Splice { span, with });
+            let from = only(text)?.text.span;
+            let mark = bits.mark();
+            bits.copy(from);
+            splices.push(bits.splice(slot.text.span, mark));
         }
     }
     removed.extend(gone);
@@ -173,7 +183,12 @@ fn arrange(
 }
 
 /// A structured result becomes an object with one string.
-fn rewrite_json(view: &View<'_>, id: PartId, pieces: &[Piece]) -> Result<Splice, SkipReason> {
+fn rewrite_json(
+    view: &View<'_>,
+    id: PartId,
+    pieces: &[Piece],
+    bits: &mut Bits,
+) -> Result<Splice, SkipReason> {
     let part = view.part(id);
     let text = view.text(id);
     let mut out = String::from("{\"output\":\"");
@@ -188,83 +203,83 @@ fn rewrite_json(view: &View<'_>, id: PartId, pieces: &[Piece]) -> Result<Splice,
     if out.len() >= part.value.len() {
         return Err(SkipReason::NotSmaller);
     }
-    Ok(Splice {
-        span: part.value,
-        with: vec![Bit::Text(out.into())],
-    })
+    let mark = bits.mark();
+    bits.write(|text| text.push_str(&out));
+    Ok(bits.splice(part.value, mark))
 }
 
-fn replace_input(view: &View<'_>, id: PartId, with: &str) -> Result<Splice, SkipReason> {
+fn replace_input(
+    view: &View<'_>,
+    id: PartId,
+    with: &str,
+    bits: &mut Bits,
+) -> Result<Splice, SkipReason> {
     let part = view.part(id);
-    let with: Cow<'static, str> = match part.args {
+    let mark = bits.mark();
+    match part.args {
         ArgsForm::None => return Err(SkipReason::DoesNotFit),
-        ArgsForm::Value => with.to_owned().into(),
-        ArgsForm::Text => {
-            let mut out = String::from("\"");
-            escape_into(with, &mut out);
+        ArgsForm::Value => bits.write(|out| out.push_str(with)),
+        ArgsForm::Text => bits.write(|out| {
             out.push('"');
-            out.into()
-        }
-    };
-    if with.len() >= part.value.len() {
+            escape_into(with, out);
+            out.push('"');
+        }),
+    }
+    let splice = bits.splice(part.value, mark);
+    if splice.new_len() >= part.value.len() {
+        bits.forget(mark);
         return Err(SkipReason::NotSmaller);
     }
-    Ok(Splice {
-        span: part.value,
-        with: vec![Bit::Text(with)],
-    })
+    Ok(splice)
 }
 
-/// The pieces as bytes. Kept ranges count in the texts joined by newlines.
-fn bits(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece]) -> Option<Vec<Bit>> {
+/// The pieces as bits. Kept ranges count in the texts joined by newlines.
+fn add_pieces(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece], bits: &mut Bits) -> Option<()> {
+    bits.reserve(pieces.len());
     if let [only] = texts
-        && let Some(bits) = bits_in_order(view, *only, pieces)
+        && add_in_order(view, *only, pieces, bits).is_some()
     {
-        return Some(bits);
+        return Some(());
     }
     let places = Places::of(view, texts, pieces)?;
-    let mut bits = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match piece {
-            Piece::Note(note) => bits.push(new_text(note)),
+            Piece::Note(note) => bits.write(|out| escape_into(note, out)),
             Piece::Keep(range) if range.is_empty() => {}
-            Piece::Keep(range) => places.copy(range.start, range.end, &mut bits)?,
+            Piece::Keep(range) => places.copy(range.start, range.end, bits)?,
         }
     }
-    Some(bits)
+    Some(())
 }
 
-fn new_text(note: &str) -> Bit {
-    let mut escaped = String::with_capacity(note.len() + 8);
-    let mut rest = note;
-    // What needs no escape is copied run by run.
-    loop {
-        let (plain, special) = rest.split_at(next_special(rest.as_bytes(), 0));
-        escaped.push_str(plain);
-        let Some((first, behind)) = special.split_at_checked(1) else {
-            break;
-        };
-        escape_into(first, &mut escaped);
-        rest = behind;
-    }
-    Bit::Text(escaped.into())
-}
-
-/// The same for one text whose kept ranges ascend, as they mostly do: one walk, nothing is looked up.
-fn bits_in_order(view: &View<'_>, text: JsonStr, pieces: &[Piece]) -> Option<Vec<Bit>> {
-    let mut map = text.offsets(view.body());
-    let mut bits = Vec::with_capacity(pieces.len());
+/// The same for one text whose kept ranges ascend, as they mostly do: one walk, nothing is looked up. Adds nothing if
+/// they do not.
+fn add_in_order(view: &View<'_>, text: JsonStr, pieces: &[Piece], bits: &mut Bits) -> Option<()> {
+    let mut places = Vec::with_capacity(2 * pieces.len());
     for piece in pieces {
-        bits.push(match piece {
-            Piece::Note(note) => new_text(note),
-            Piece::Keep(range) if range.is_empty() => continue,
-            Piece::Keep(range) => {
-                let start = map.body_offset(range.start)?;
-                Bit::Copy(Span::new(start, map.body_offset(range.end)?))
-            }
-        });
+        if let Piece::Keep(range) = piece
+            && !range.is_empty()
+        {
+            places.extend([range.start, range.end]);
+        }
     }
-    Some(bits)
+    text.body_offsets(view.body(), &mut places)?;
+    let mut kept = places.chunks_exact(2);
+    for piece in pieces {
+        match piece {
+            Piece::Note(note) => bits.write(|out| escape_into(note, out)),
+            Piece::Keep(range) if range.is_empty() => {}
+            Piece::Keep(_) => {
+                // A body has less than 4 GB.
+                let [start, end] = match kept.next() {
+                    Some(&[start, end]) => [start, end].map(|at| u32::try_from(at).unwrap_or(0)),
+                    _ => [0, 0],
+                };
+                bits.copy(Span::new(start, end));
+            }
+        }
+    }
+    Some(())
 }
 
 /// Where decoded offsets are in the body.
@@ -323,7 +338,7 @@ impl Places {
     }
 
     /// Copies the joined range, text by text, with the newlines between them.
-    fn copy(&self, start: usize, end: usize, bits: &mut Vec<Bit>) -> Option<()> {
+    fn copy(&self, start: usize, end: usize, bits: &mut Bits) -> Option<()> {
         let (from, to) = (self.body_offset(start)?, self.body_offset(end)?);
         let text_at = |offset| self.starts.partition_point(|&text| text <= offset) - 1;
         let (first, last) = (text_at(start), text_at(end));
@@ -336,9 +351,9 @@ impl Places {
                 if at == first { from } else { span.start },
                 if at == last { to } else { span.end },
             );
-            bits.push(Bit::Copy(piece));
+            bits.copy(piece);
             if at < last {
-                bits.push(Bit::Text("\\n".into()));
+                bits.write(|out| out.push_str("\\n"));
             }
         }
         Some(())

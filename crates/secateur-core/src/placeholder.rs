@@ -45,7 +45,8 @@ pub const USUAL_START_BYTES: [usize; 2] = [96, 192];
 #[must_use]
 pub fn has_first_line(start: &str) -> bool {
     let line = start.trim_start();
-    line.contains('\n') || line.trim_end().chars().nth(MAX_LINE_CHARS - 1).is_some()
+    memchr::memchr(b'\n', line.as_bytes()).is_some()
+        || line.trim_end().chars().nth(MAX_LINE_CHARS - 1).is_some()
 }
 
 /// The longest a description can be, in characters. Longer texts are no descriptions.
@@ -80,7 +81,8 @@ pub fn describe(output: Cleared<'_>) -> Option<Cow<'static, str>> {
     });
     // Writing to a String cannot fail.
     let _ = write!(words, "{} characters.", output.chars);
-    let fits = |words: &str| words.chars().count() < output.chars;
+    // No text has more characters than bytes.
+    let fits = |words: &str| words.len() < output.chars || words.chars().count() < output.chars;
     let line = output.start.lines().map(str::trim).find(|l| !l.is_empty());
     if let Some(line) = line {
         let short = words.len();

@@ -12,6 +12,7 @@ use crate::edit::{Action, Arrangement, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
 use crate::guard;
 use crate::hash::QuickMap;
+use crate::json::strings::count_chars;
 use crate::json::{DecodedChars, DecodedLines, LineBuffer, Spelled};
 use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
@@ -580,7 +581,7 @@ impl<'s, 'a> Scene<'s, 'a> {
     pub fn replace_args(&self, call: PartId, with: String, strategy: StrategyId, why: Why) -> Edit {
         Edit {
             chars_before: self.args_chars(call),
-            chars_after: with.chars().count(),
+            chars_after: count_chars(with.as_bytes()),
             action: Action::ReplaceInput(call, with),
             strategy,
             why,
@@ -596,7 +597,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let chars_after = with.chars().count();
+        let chars_after = count_chars(with.as_bytes());
         Edit {
             action: Action::Rewrite(part, vec![Piece::Note(with)]),
             strategy,

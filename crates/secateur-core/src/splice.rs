@@ -1,45 +1,103 @@
 //! Byte replacements: sorted, disjoint and in bounds by construction, applied with one copy.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::json::Span;
 
 /// Something that goes into the gap of a splice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Bit {
-    /// New bytes.
-    Text(Cow<'static, str>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bit {
+    /// New bytes: where they stand in [`Bits::text`].
+    New(Span),
     /// Bytes of the body.
     Copy(Span),
 }
 
 impl Bit {
-    fn len(&self) -> usize {
-        match self {
-            Self::Text(text) => text.len(),
-            Self::Copy(span) => span.len(),
+    fn len(self) -> usize {
+        let (Self::New(span) | Self::Copy(span)) = self;
+        span.len()
+    }
+}
+
+/// What goes into the gaps of all splices, one behind the other: thousands of bits take two pieces of memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bits {
+    list: Vec<Bit>,
+    /// The new bytes of all of them.
+    text: String,
+}
+
+impl Bits {
+    /// Where the bits of the next splice begin.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.list.len())
+    }
+
+    /// Makes room for so many more.
+    pub(crate) fn reserve(&mut self, bits: usize) {
+        self.list.reserve(bits);
+    }
+
+    /// Adds what `write` writes.
+    pub(crate) fn write(&mut self, write: impl FnOnce(&mut String)) {
+        let start = offset(self.text.len());
+        write(&mut self.text);
+        let span = Span::new(start, offset(self.text.len()));
+        self.list.push(Bit::New(span));
+    }
+
+    /// Adds bytes of the body.
+    pub(crate) fn copy(&mut self, span: Span) {
+        self.list.push(Bit::Copy(span));
+    }
+
+    /// Takes back what was added since.
+    pub(crate) fn forget(&mut self, since: Mark) {
+        self.list.truncate(since.0);
+    }
+
+    /// The bytes of `span` become what was added since.
+    pub(crate) fn splice(&self, span: Span, since: Mark) -> Splice {
+        let bits = since.0..self.list.len();
+        Splice {
+            span,
+            new_len: self.list[bits.clone()].iter().map(|bit| bit.len()).sum(),
+            bits,
         }
     }
 }
 
-/// The bytes of `span` become `with`.
+/// New text of 4 GB is text that no body has room for: [`Span::of`] gives nothing for it.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// A place among bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark(usize);
+
+/// The bytes of `span` become some bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
-    pub(crate) span: Span,
-    pub(crate) with: Vec<Bit>,
+    span: Span,
+    bits: Range<usize>,
+    new_len: usize,
 }
 
 impl Splice {
     pub(crate) fn remove(span: Span) -> Self {
         Self {
             span,
-            with: Vec::new(),
+            bits: 0..0,
+            new_len: 0,
         }
     }
 
     /// Bytes that it puts in.
     pub(crate) fn new_len(&self) -> usize {
-        self.with.iter().map(Bit::len).sum()
+        self.new_len
     }
 }
 
@@ -55,10 +113,16 @@ pub struct SpliceError {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Splices {
     sorted: Vec<Splice>,
+    bits: Bits,
 }
 
 impl Splices {
-    pub(crate) fn new(body: &str, mut splices: Vec<Splice>) -> Result<Self, SpliceError> {
+    /// `bits` are what the splices were made of.
+    pub(crate) fn new(
+        body: &str,
+        mut splices: Vec<Splice>,
+        bits: Bits,
+    ) -> Result<Self, SpliceError> {
         // An insertion at the end of a removal comes after it.
         splices.sort_by_key(|splice| (splice.span.start, splice.span.end));
         let mut end = 0;
@@ -69,16 +133,18 @@ impl Splices {
                     && body.is_char_boundary(span.start as usize)
                     && body.is_char_boundary(span.end as usize)
             };
-            let copies_fit = splice.with.iter().all(|bit| match bit {
+            let bits = &bits.list[splice.bits.clone()];
+            let copies_fit = bits.iter().all(|bit| match bit {
                 Bit::Copy(span) => fits(*span),
-                Bit::Text(_) => true,
+                Bit::New(_) => true,
             });
             if at < end || !fits(splice.span) || !copies_fit {
                 return Err(SpliceError { at });
             }
             end = splice.span.end;
         }
-        Ok(Self { sorted: splices })
+        let sorted = splices;
+        Ok(Self { sorted, bits })
     }
 
     /// Where the first change is: the prefix before it is untouched.
@@ -96,7 +162,7 @@ impl Splices {
                 }
                 break;
             }
-            output = output + splice.new_len() - splice.span.len();
+            output = output + splice.new_len - splice.span.len();
         }
         output
     }
@@ -112,11 +178,11 @@ impl Splices {
         let mut at = 0;
         for splice in &self.sorted {
             out.push_str(Span::new(at, splice.span.start).of(body));
-            for bit in &splice.with {
-                match bit {
-                    Bit::Text(text) => out.push_str(text),
-                    Bit::Copy(span) => out.push_str(span.of(body)),
-                }
+            for bit in &self.bits.list[splice.bits.clone()] {
+                out.push_str(match bit {
+                    Bit::New(span) => span.of(&self.bits.text),
+                    Bit::Copy(span) => span.of(body),
+                });
             }
             at = splice.span.end;
         }
@@ -129,29 +195,44 @@ impl Splices {
 mod tests {
     use super::*;
 
-    fn put(start: u32, end: u32, text: &'static str) -> Splice {
-        Splice {
-            span: Span::new(start, end),
-            with: vec![Bit::Text(Cow::Borrowed(text))],
+    /// Splices that are made one after the other.
+    #[derive(Default)]
+    struct Made(Vec<Splice>, Bits);
+
+    impl Made {
+        fn put(mut self, start: u32, end: u32, text: &str) -> Self {
+            let mark = self.1.mark();
+            self.1.write(|out| out.push_str(text));
+            self.0.push(self.1.splice(Span::new(start, end), mark));
+            self
+        }
+
+        fn copy(mut self, span: Span, from: Span) -> Self {
+            let mark = self.1.mark();
+            self.1.copy(from);
+            self.0.push(self.1.splice(span, mark));
+            self
+        }
+
+        fn splices(self, body: &str) -> Result<Splices, SpliceError> {
+            Splices::new(body, self.0, self.1)
         }
     }
 
     #[test]
     fn nothing_to_do_borrows_the_body() {
         let body = "untouched";
-        let out = Splices::new(body, Vec::new()).unwrap().apply(body);
+        let splices = Made::default().splices(body).unwrap();
+        let out = splices.apply(body);
         assert!(matches!(out, Cow::Borrowed(same) if std::ptr::eq(same, body)));
     }
 
     #[test]
     fn applies_in_body_order_whatever_the_order_given() {
         let body = "0123456789";
-        let splices = vec![
-            put(8, 8, "<"),
-            put(5, 8, "-"),
-            Splice::remove(Span::new(0, 2)),
-        ];
-        let splices = Splices::new(body, splices).unwrap();
+        let mut made = Made::default().put(8, 8, "<").put(5, 8, "-");
+        made.0.push(Splice::remove(Span::new(0, 2)));
+        let splices = made.splices(body).unwrap();
         assert_eq!(splices.apply(body), "234-<89");
         assert_eq!(splices.first_edit_at(), Some(0));
     }
@@ -159,30 +240,27 @@ mod tests {
     #[test]
     fn copies_bytes_from_elsewhere() {
         let body = "abc|def";
-        let swap = Splice {
-            span: Span::new(0, 7),
-            with: vec![
-                Bit::Copy(Span::new(4, 7)),
-                Bit::Text("|".into()),
-                Bit::Copy(Span::new(0, 3)),
-            ],
-        };
-        assert_eq!(
-            Splices::new(body, vec![swap]).unwrap().apply(body),
-            "def|abc"
-        );
+        let mut bits = Bits::default();
+        let forgotten = bits.mark();
+        bits.write(|out| out.push_str("never mind"));
+        bits.forget(forgotten);
+        let mark = bits.mark();
+        bits.copy(Span::new(4, 7));
+        bits.write(|out| out.push('|'));
+        bits.copy(Span::new(0, 3));
+        let swap = bits.splice(Span::new(0, 7), mark);
+        assert_eq!(swap.new_len(), body.len());
+        let splices = Splices::new(body, vec![swap], bits).unwrap();
+        assert_eq!(splices.apply(body), "def|abc");
     }
 
     #[test]
     fn refuses_overlap_and_bad_bounds() {
-        let at = |splices| Splices::new("añb", splices).unwrap_err().at;
-        assert_eq!(at(vec![put(0, 3, ""), put(1, 4, "")]), 1);
-        assert_eq!(at(vec![put(2, 3, "")]), 2, "inside a character");
-        assert_eq!(at(vec![put(4, 9, "")]), 4, "behind the end");
-        let copy = Splice {
-            span: Span::new(0, 1),
-            with: vec![Bit::Copy(Span::new(2, 3))],
-        };
-        assert_eq!(at(vec![copy]), 0);
+        let at = |made: Made| made.splices("añb").unwrap_err().at;
+        let made = Made::default;
+        assert_eq!(at(made().put(0, 3, "").put(1, 4, "")), 1);
+        assert_eq!(at(made().put(2, 3, "")), 2, "inside a character");
+        assert_eq!(at(made().put(4, 9, "")), 4, "behind the end");
+        assert_eq!(at(made().copy(Span::new(0, 1), Span::new(2, 3))), 0);
     }
 }

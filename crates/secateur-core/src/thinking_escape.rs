@@ -5,7 +5,7 @@
 //! open tool exchange: its thinking stays where it is, and the provider leaves out what is invalid.
 
 use crate::json::{Cursor, JsonError, Kind, Limits, Span};
-use crate::splice::{Bit, Splice};
+use crate::splice::{Bits, Splice};
 
 /// The value that `anthropic-beta` must carry with the field.
 pub const BETA: &str = "thinking-binding-controls-2026-08-01";
@@ -72,13 +72,14 @@ impl Escape {
         }
     }
 
-    pub(crate) fn splice(self) -> Option<Splice> {
+    pub(crate) fn splice(self, bits: &mut Bits) -> Option<Splice> {
         match self {
             Self::Present => None,
-            Self::Insert { at, text } => Some(Splice {
-                span: Span::new(at, at),
-                with: vec![Bit::Text(text.into())],
-            }),
+            Self::Insert { at, text } => {
+                let mark = bits.mark();
+                bits.write(|out| out.push_str(text));
+                Some(bits.splice(Span::new(at, at), mark))
+            }
         }
     }
 }
@@ -131,8 +132,9 @@ mod tests {
     use super::*;
 
     fn with_escape(body: &str) -> Option<String> {
-        let splices = Escape::of(body)?.splice().into_iter().collect();
-        let splices = crate::splice::Splices::new(body, splices).unwrap();
+        let mut bits = Bits::default();
+        let splices = Escape::of(body)?.splice(&mut bits).into_iter().collect();
+        let splices = crate::splice::Splices::new(body, splices, bits).unwrap();
         Some(splices.apply(body).into_owned())
     }
 

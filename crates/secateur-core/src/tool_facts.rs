@@ -27,6 +27,7 @@ impl ToolFacts {
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
         let mut known = Files::default();
         let mut class_of: QuickMap<Cow<'_, str>, ToolClass> = QuickMap::default();
+        let mut deeds = QuickMap::default();
         for id in view.part_ids() {
             match view.part(id).kind {
                 PartKind::Call => {
@@ -34,7 +35,7 @@ impl ToolFacts {
                         let class = class_of.entry(name);
                         *class.or_insert_with_key(|name| ToolClass::of(name))
                     });
-                    let (class, path) = of_call(view, id, by_name);
+                    let (class, path) = of_call(view, id, by_name, &mut deeds);
                     classes[id.index()] = class;
                     files[id.index()] = path.map(|path| known.number(path));
                 }
@@ -112,13 +113,18 @@ fn of_call(
     view: &View<'_>,
     call: PartId,
     by_name: Option<ToolClass>,
+    deeds: &mut QuickMap<String, Deed>,
 ) -> (Option<ToolClass>, Option<String>) {
     let path = || view.first_arg(call, &PATH_KEYS);
     match by_name {
         Some(ToolClass::Command) => {
             let line = view.first_arg(call, &COMMAND_KEYS);
             let deed = match line {
-                Some(line) => Deed::of_line(&line),
+                // The same command is often run again.
+                Some(line) => deeds
+                    .entry(line)
+                    .or_insert_with_key(|line| Deed::of_line(line))
+                    .clone(),
                 None => {
                     let words = view.list_arg(call, &COMMAND_KEYS);
                     words.map_or(Deed::COMMAND, |words| Deed::of_arguments(&words))
@@ -188,7 +194,8 @@ fn user_words(view: &View<'_>, paths: &[String]) -> QuickMap<String, TurnId> {
     if wanted.is_empty() {
         return words;
     }
-    let part_of_name = |character: char| character.is_alphanumeric() || "._-".contains(character);
+    let part_of_name =
+        |character: char| character.is_alphanumeric() || matches!(character, '.' | '_' | '-');
     for id in view.part_ids() {
         let part = view.part(id);
         let Some(turn) = part.turn.filter(|_| part.kind == PartKind::Text) else {

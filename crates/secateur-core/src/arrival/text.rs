@@ -81,6 +81,12 @@ impl Line {
         self.start as usize..self.end as usize
     }
 
+    /// Never less than [`ArrivalText::size`].
+    #[inline]
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.end.wrapping_sub(self.start) as usize + 1
+    }
+
     /// The same in the bytes at hand.
     #[inline]
     fn place(&self) -> Range<usize> {
@@ -100,7 +106,7 @@ pub struct ArrivalText<'t> {
     lines: Vec<Line>,
     /// Whether the lines are those of the text, each with its own end.
     are_whole: bool,
-    /// Of the present lines, or none: see [`ArrivalText::keys`] and [`ArrivalText::numbers`].
+    /// Of the present lines, or none: see [`ArrivalText::look_for_keys`] and [`ArrivalText::numbers`].
     marks: LineMarks,
     notes: Vec<Cow<'static, str>>,
     whole: Option<Vec<Piece>>,
@@ -167,7 +173,8 @@ impl<'t> ArrivalText<'t> {
         lines.reserve(raw.len() / USUAL_LINE_BYTES);
         let (mut start, mut start_shift) = (0, 0);
         spelled_line_ends(raw.as_bytes(), |raw_end, escapes| {
-            let (end, end_shift) = (offset(raw_end - escapes), offset(escapes));
+            #[expect(clippy::cast_possible_truncation, reason = "a body has less than 4 GB")]
+            let (end, end_shift) = ((raw_end - escapes) as u32, escapes as u32);
             lines.push(Line {
                 start,
                 end,
@@ -300,7 +307,7 @@ impl<'t> ArrivalText<'t> {
         self.lines.last().map_or(0, |last| last.keep().end)
     }
 
-    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::keys`] was asked.
+    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::look_for_keys`] was asked.
     pub(crate) fn keyed_lines(&self) -> impl Iterator<Item = (Range<usize>, LineKey)> {
         let keys = self.marks.keys.iter().copied();
         self.lines.iter().map(Line::keep).zip(keys)
@@ -333,11 +340,24 @@ impl<'t> ArrivalText<'t> {
         place
     }
 
-    /// What each line, as it is kept, is recognised by.
-    pub(crate) fn keys(&mut self) -> &[LineKey] {
+    /// What one line, as it is kept, is recognised by.
+    pub(crate) fn key_of(&self, line: &Line) -> LineKey {
+        let line = self.kept_inside(line);
+        match self.spelling {
+            Spelling::Text => LineKey::of_text(line, &mut Vec::new()),
+            Spelling::Json => LineKey::of_spelled(line),
+        }
+    }
+
+    /// Finds out what each line, as it is kept, is recognised by.
+    pub(crate) fn look_for_keys(&mut self) {
         if self.marks.keys.len() != self.lines.len() {
             self.look();
         }
+    }
+
+    /// What each line, as it is kept, is recognised by, if [`ArrivalText::look_for_keys`] was asked.
+    pub(crate) fn keys(&self) -> &[LineKey] {
         &self.marks.keys
     }
 
@@ -376,7 +396,7 @@ impl<'t> ArrivalText<'t> {
     /// bytes and characters go. These are part of the number and what belongs to it, so the keys stay the same.
     pub(crate) fn cut_starts(
         &mut self,
-        mut cut: impl FnMut(&Number) -> (usize, usize),
+        mut cut: impl FnMut(&Number) -> (u32, u32),
         strategy: StrategyId,
         why: Why,
     ) {
@@ -384,8 +404,9 @@ impl<'t> ArrivalText<'t> {
         let mut saved = 0;
         for (line, number) in self.lines.iter_mut().zip(&self.marks.numbers) {
             let (bytes, chars) = cut(number);
-            *line = line.without_start(bytes);
-            saved += chars;
+            line.start += bytes;
+            line.cut += bytes;
+            saved += chars as usize;
         }
         self.marks.numbers.clear();
         let now = self.chars.saturating_sub(saved);
@@ -393,8 +414,10 @@ impl<'t> ArrivalText<'t> {
     }
 
     /// Puts other lines in the place of the present ones.
-    pub fn set_lines(&mut self, lines: Vec<Line>, strategy: StrategyId, why: Why) {
-        self.lines = lines;
+    pub fn set_lines(&mut self, lines: &[Line], strategy: StrategyId, why: Why) {
+        // Into the same memory, which is as large as the longest text was.
+        self.lines.clear();
+        self.lines.extend_from_slice(lines);
         self.are_whole = false;
         self.marks.clear();
         let now = self.lines.iter().map(|line| self.chars_of(line)).sum();

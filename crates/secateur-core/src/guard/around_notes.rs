@@ -86,18 +86,20 @@ impl CitedLines {
     fn of_note(&mut self, scene: &Scene<'_, '_>, note: PartId) -> &[LineKey] {
         let Self { of, scratch, read } = self;
         of.entry(note).or_insert_with(|| {
-            let mut text = ArrivalText::of(scene, note, false, scratch);
+            let text = ArrivalText::of(scene, note, false, scratch);
             *read += text.text_len();
             let kept = kept(scene, note, text.text_len());
-            text.keys();
-            let is_gone = |line: &Range<usize>| {
-                let last = line.end - 1;
-                let at = kept.partition_point(|range| range.end <= last);
-                kept.get(at).is_none_or(|range| range.start > last)
-            };
-            let lines = text.keyed_lines();
-            let gone = lines.filter(|(line, _)| is_gone(line));
-            let gone = gone.map(|(_, key)| key).collect();
+            // Only these are looked at: most lines stay.
+            let mut gone = Vec::new();
+            let mut kept = kept.iter().peekable();
+            for line in text.lines() {
+                let last = line.keep().end - 1;
+                while kept.next_if(|range| range.end <= last).is_some() {}
+                if kept.peek().is_none_or(|range| range.start > last) {
+                    gone.push(text.key_of(line));
+                }
+            }
+            let gone = gone.into();
             let memory = text.into_memory();
             scratch.take_back(memory);
             gone
@@ -114,12 +116,14 @@ fn kept(scene: &Scene<'_, '_>, part: PartId, len: usize) -> Vec<Range<usize>> {
         Piece::Keep(range) => Some(range.clone()),
         Piece::Note(_) => None,
     };
-    pieces.iter().filter_map(keep).collect()
+    let mut kept = Vec::with_capacity(pieces.len());
+    kept.extend(pieces.iter().filter_map(keep));
+    kept
 }
 
 /// The runs of lines that are cited. A run without a line that says something is none: no note points to it.
 fn runs(text: &mut ArrivalText<'_>, cited: &Cited) -> Vec<Range<usize>> {
-    text.keys();
+    text.look_for_keys();
     let mut runs = Vec::new();
     let (mut run, mut says) = (0..0, false);
     for (line, key) in text.keyed_lines() {

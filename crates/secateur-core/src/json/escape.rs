@@ -2,23 +2,32 @@
 
 use std::fmt::Write;
 
+use super::strings::next_special;
+
 /// Appends `text` to `out`, escaped as the inside of a JSON string.
 ///
 /// Only what JSON demands is escaped; everything else stays readable UTF-8.
 pub fn escape_into(text: &str, out: &mut String) {
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if (control as u32) < 0x20 => {
+    let mut rest = text;
+    // What needs no escape is copied run by run.
+    loop {
+        let (plain, special) = rest.split_at(next_special(rest.as_bytes(), 0));
+        out.push_str(plain);
+        let Some((first, behind)) = special.split_at_checked(1) else {
+            return;
+        };
+        match first {
+            "\"" => out.push_str("\\\""),
+            "\\" => out.push_str("\\\\"),
+            "\n" => out.push_str("\\n"),
+            "\r" => out.push_str("\\r"),
+            "\t" => out.push_str("\\t"),
+            control => {
                 // Writing to a String cannot fail.
-                let _ = write!(out, "\\u{:04x}", control as u32);
+                let _ = write!(out, "\\u{:04x}", control.as_bytes()[0]);
             }
-            plain => out.push(plain),
         }
+        rest = behind;
     }
 }
 

@@ -15,6 +15,8 @@ mod line_buffer;
 mod literal;
 mod path;
 mod spelled_lines;
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+mod spelled_offsets;
 mod step;
 pub(crate) mod strings;
 mod text;

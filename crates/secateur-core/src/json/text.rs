@@ -173,6 +173,30 @@ impl JsonStr {
         }
     }
 
+    /// Puts offsets in the body in the place of offsets in the decoded text, which ascend. `None` if one of them lies
+    /// inside a character or behind the end, or they do not ascend.
+    pub(crate) fn body_offsets(self, body: &str, offsets: &mut [usize]) -> Option<()> {
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        {
+            /// With fewer bytes to each offset, looking at all of them is quicker than walking from one to the next.
+            const CLOSE: usize = 256;
+            if self.span.len() <= offsets.len() * CLOSE
+                && let Some(text) = self.spelled_as_usual(body)
+            {
+                let are_there =
+                    super::spelled_offsets::spelled_offsets(text.raw.as_bytes(), offsets);
+                let base = self.span.start as usize;
+                offsets.iter_mut().for_each(|offset| *offset += base);
+                return are_there.then_some(());
+            }
+        }
+        let mut map = self.offsets(body);
+        for offset in offsets {
+            *offset = map.body_offset(*offset)? as usize;
+        }
+        Some(())
+    }
+
     /// A map from offsets in the decoded text to offsets in the body.
     #[must_use]
     pub fn offsets(self, body: &str) -> OffsetMap<'_> {

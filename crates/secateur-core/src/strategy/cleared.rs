@@ -34,25 +34,52 @@ impl Words<'_> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let described = || {
-            let tool = scene.tool_name(result);
-            let usual = placeholder::USUAL_START_BYTES.into_iter();
-            let mut starts = usual.map(|bytes| scene.text_start(result, bytes));
-            let start = starts.find(|start| placeholder::has_first_line(start));
-            let start =
-                start.unwrap_or_else(|| scene.text_start(result, placeholder::MAX_START_BYTES));
-            placeholder::describe(Cleared {
-                tool: tool.as_deref(),
-                is_error: scene.marks_errors().then(|| scene.is_error(result)),
-                chars: scene.chars_before(result),
-                start: &start,
-            })
-        };
         let words = match self.style {
             Style::Plain => None,
-            Style::Described => scene.described(result, described),
+            Style::Described => scene.described(result, || describe(scene, result)),
         };
+        self.put(words, scene, result, strategy, why)
+    }
+
+    /// The same for those who ask once for a result: nothing is kept for the next time.
+    pub(super) fn clear_once(
+        &self,
+        scene: &Scene<'_, '_>,
+        result: PartId,
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
+        let words = match self.style {
+            Style::Plain => None,
+            Style::Described => describe(scene, result),
+        };
+        self.put(words, scene, result, strategy, why)
+    }
+
+    fn put(
+        &self,
+        words: Option<Cow<'static, str>>,
+        scene: &Scene<'_, '_>,
+        result: PartId,
+        strategy: StrategyId,
+        why: Why,
+    ) -> Edit {
         let words = words.unwrap_or_else(|| Cow::Owned(self.plain.to_owned()));
         scene.replace(result, words, strategy, why)
     }
+}
+
+/// A description of an output, if one fits.
+fn describe(scene: &Scene<'_, '_>, result: PartId) -> Option<Cow<'static, str>> {
+    let tool = scene.tool_name(result);
+    let usual = placeholder::USUAL_START_BYTES.into_iter();
+    let mut starts = usual.map(|bytes| scene.text_start(result, bytes));
+    let start = starts.find(|start| placeholder::has_first_line(start));
+    let start = start.unwrap_or_else(|| scene.text_start(result, placeholder::MAX_START_BYTES));
+    placeholder::describe(Cleared {
+        tool: tool.as_deref(),
+        is_error: scene.marks_errors().then(|| scene.is_error(result)),
+        chars: scene.chars_before(result),
+        start: &start,
+    })
 }

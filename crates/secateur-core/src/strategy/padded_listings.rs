@@ -69,7 +69,7 @@ impl Arrivals for Run<'_> {
             }
             Some(ToolClass::Search) if self.0.group_hits => {
                 if let Some(lines) = grouped(text) {
-                    text.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+                    text.set_lines(&lines, PaddedListings::ID, Why::ListingPadding);
                 }
             }
             _ => {}
@@ -91,12 +91,13 @@ fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
     if numbered.take(MIN_NUMBERED).count() < MIN_NUMBERED {
         return false;
     }
+    const ARROW_BYTES: u32 = ARROW.len() as u32;
     /// No line has this number.
     const NO_NUMBER: u32 = u32::MAX;
     let mut expected = NO_NUMBER;
     let cut = |number: &Number| {
-        let start = number.spaces as usize;
-        let end = start + usize::from(number.digits);
+        let start = number.spaces;
+        let end = start + u32::from(number.digits);
         let follows = number.value == expected;
         expected = if number.is_there() {
             number.value + 1
@@ -106,7 +107,7 @@ fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
         let can_go = sparse && follows && !number.value.is_multiple_of(10);
         match number.behind {
             Behind::NoNumber => (0, 0),
-            Behind::LooseArrow if can_go && bare => (end + ARROW.len(), end + 1),
+            Behind::LooseArrow if can_go && bare => (end + ARROW_BYTES, end + 1),
             Behind::LooseArrow | Behind::Arrow if can_go => (end, end),
             // Without its number a line must still show where its text starts: a tab would not.
             _ => (start, start),
@@ -206,7 +207,7 @@ mod tests {
         let mut buffer = LineBuffer::default();
         let mut arriving = arriving(text, &mut buffer);
         let lines = grouped(&mut arriving)?;
-        arriving.set_lines(lines, PaddedListings::ID, Why::ListingPadding);
+        arriving.set_lines(&lines, PaddedListings::ID, Why::ListingPadding);
         render(text, arriving)
     }
 

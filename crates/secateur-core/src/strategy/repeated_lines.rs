@@ -18,10 +18,8 @@
 
 mod shown;
 
-use std::fmt::Write as _;
-
 use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals, Spelling};
+use crate::arrival::{ArrivalText, Arrivals, Line, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
 use crate::line_marks::LineKey;
 use crate::line_space::{leading_spaces, tab};
@@ -62,7 +60,6 @@ impl Strategy for RepeatedLines {
         Some(Box::new(Run {
             options: self,
             shown: Shown::default(),
-            keys: Vec::new(),
             spelled: Vec::new(),
         }))
     }
@@ -71,8 +68,6 @@ impl Strategy for RepeatedLines {
 struct Run<'o> {
     options: &'o RepeatedLines,
     shown: Shown,
-    /// Scratch: the lines of the text that is looked at.
-    keys: Vec<LineKey>,
     /// Scratch: a line as JSON spells it.
     spelled: Vec<u8>,
 }
@@ -89,15 +84,14 @@ impl Arrivals for Run<'_> {
                 |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
             let is_spelled = |line: &str| is_plain(line) || is_plain(line.trim());
             let spelled = &mut self.spelled;
-            self.keys.clear();
-            self.keys.extend(text.lines().map(|line| {
+            let keys = text.lines().map(|line| {
                 if is_spelled(line) {
                     LineKey::of_text(line.as_bytes(), spelled)
                 } else {
                     LineKey::GONE
                 }
-            }));
-            self.shown.add(part, &self.keys);
+            });
+            self.shown.add(part, keys);
         }
     }
 
@@ -106,8 +100,7 @@ impl Arrivals for Run<'_> {
             return;
         }
         self.shown.expect(scene.view.body().len());
-        self.keys.clear();
-        self.keys.extend_from_slice(text.keys());
+        text.look_for_keys();
         let facts = scene.tool_facts();
         let length = LongEnough {
             options: self.options,
@@ -115,7 +108,10 @@ impl Arrivals for Run<'_> {
             file: facts.file(part),
         };
         let size = |at: usize| text.lines().get(at).map_or(0, |line| text.size(line));
-        let repeats = self.shown.take_in(part, &mut self.keys, &length, size);
+        let lines = text.lines();
+        let most = |at: usize| lines.get(at).map_or(0, Line::most_bytes);
+        let shown = &mut self.shown;
+        let repeats = shown.take_in(part, text.keys(), &length, size, most);
         if repeats.is_empty() {
             return;
         }
@@ -175,16 +171,32 @@ impl LongEnough<'_> {
 fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
     let (count, last) = (end - first, end - 1);
     let mut words = String::with_capacity(USUAL_NOTE);
-    // Writing to a string cannot fail.
-    let _ = match (number(text, first), number(text, last)) {
-        (Some(only), _) if count == 1 => writeln!(words, "[{only} as above]"),
+    let from = number(text, first);
+    let to = if count == 1 { from } else { number(text, last) };
+    words.push('[');
+    match (from, to) {
+        (Some(only), _) if count == 1 => push_number(&mut words, only),
         (Some(from), Some(to)) if to.checked_sub(from) == Some(last as u64 - first as u64) => {
-            writeln!(words, "[{from}-{to} as above]")
+            push_number(&mut words, from);
+            words.push('-');
+            push_number(&mut words, to);
         }
-        _ if count == 1 => writeln!(words, "[1 line as above]"),
-        _ => writeln!(words, "[{count} lines as above]"),
-    };
+        _ if count == 1 => words.push_str("1 line"),
+        _ => {
+            push_number(&mut words, count as u64);
+            words.push_str(" lines");
+        }
+    }
+    words.push_str(" as above]\n");
     words
+}
+
+/// Writes a number in digits. There are many notes.
+fn push_number(words: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(words, number / 10);
+    }
+    words.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// Room for a note.
@@ -205,5 +217,10 @@ fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
     let is_separated = matches!(rest.first(), Some(b':' | b'-'))
         || rest.starts_with("→".as_bytes())
         || rest.starts_with(tab(spelling));
-    is_separated.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
+    if !is_separated || digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
 }

@@ -71,11 +71,12 @@ impl ReplacedText {
                 continue;
             }
             let start = text.decode_start(args, self.keep_chars.saturating_mul(4));
-            let kept: String = start.chars().take(self.keep_chars).collect();
+            let end = start.char_indices().nth(self.keep_chars);
+            let kept = end.map_or(&*start, |(end, _)| &start[..end]);
             out.reserve(args.len());
             out.push_str(args.get(copied..text.quoted().start as usize)?);
             out.push('"');
-            escape_into(&kept, &mut out);
+            escape_into(kept, &mut out);
             // Writing to a string cannot fail.
             let _ = write!(
                 out,

@@ -187,7 +187,8 @@ impl Prospects for Ageing<'_> {
     }
 
     fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
-        clear(scene, part)
+        let is_cleared = WORDS.already_in(scene, part);
+        (!is_cleared).then(|| WORDS.clear_once(scene, part, StaleResults::ID, Why::StaleResult))
     }
 }
 

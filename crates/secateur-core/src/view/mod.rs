@@ -342,8 +342,9 @@ impl<'a> View<'a> {
         }
         let mut found: [Option<(usize, JsonStr)>; LISTS] = [None; LISTS];
         let read = cursor.object(|cursor, name| {
+            let name = name.decode(&args);
             let rank = |keys: &[_]| {
-                let is_named = |key: &_| name.is(&args, AsRef::as_ref(key));
+                let is_named = |key: &_| AsRef::<str>::as_ref(key) == &*name;
                 keys.iter().position(is_named)
             };
             let ranks = lists.map(rank);

@@ -37,6 +37,8 @@ proptest::proptest! {
         let mut decoded = ArrivalText::new(buffer.decode(literal, &body), chars, Vec::new());
         let same = |one: &mut ArrivalText<'_>, other: &mut ArrivalText<'_>| {
             assert_eq!(one.numbers(), other.numbers());
+            one.look_for_keys();
+            other.look_for_keys();
             assert_eq!(one.keys(), other.keys());
             assert_eq!(one.lines.len(), other.lines.len());
             assert_eq!(one.chars, other.chars);
@@ -54,7 +56,7 @@ proptest::proptest! {
         proptest::prop_assert_eq!(in_place.original(), text.as_str());
         let id = StrategyId("test");
         for arriving in [&mut in_place, &mut decoded] {
-            let cut = |number: &Number| (number.spaces as usize, number.spaces as usize);
+            let cut = |number: &Number| (number.spaces, number.spaces);
             arriving.cut_starts(cut, id, Why::ListingPadding);
             let (mut next, mut notes) = (0, Vec::new());
             for &(gap, lines) in &runs {

@@ -1,5 +1,6 @@
 //! All lines that are whole in the context, and where the same lines stand.
 
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use crate::line_marks::LineKey;
@@ -31,7 +32,7 @@ const SPOTS_PER_LINE: usize = 6;
 const BYTES_PER_LINE: usize = 48;
 
 /// A line that may start a run, however often it stands somewhere. What most lines are decided by is here, in
-/// one place: a lookup waits for memory once.
+/// one place.
 #[derive(Clone, Copy)]
 struct Known {
     key: LineKey,
@@ -44,7 +45,7 @@ struct Known {
 }
 
 impl Known {
-    /// A free place: no line that may start a run has the key of one that is gone.
+    /// No line: none that may start a run has the key of one that is gone.
     const NONE: Self = Self {
         key: LineKey::GONE,
         nexts: 0,
@@ -53,6 +54,7 @@ impl Known {
     };
 
     /// Whether the line may stand behind one of the newest spots of this one.
+    #[inline(always)]
     fn may_precede(&self, line: LineKey) -> bool {
         const ONES: u64 = 0x0101_0101_0101_0101;
         const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -62,8 +64,19 @@ impl Known {
     }
 }
 
+/// The index of a line in [`Shown::known`]; 0 is none.
+type Number = u32;
+
 /// A place where a line stands, as index in [`Shown::lines`] + 1; 0 is none.
 type Spot = u32;
+
+/// What is known of a spot.
+#[derive(Clone, Copy)]
+struct Place {
+    text: u32,
+    /// For a line that may start a run: the spot of an equal line before it.
+    older: Spot,
+}
 
 struct Text {
     part: PartId,
@@ -79,17 +92,17 @@ pub(super) struct Shown {
     texts: Vec<Text>,
     /// The lines of all texts, one text after the other.
     lines: Vec<LineKey>,
-    /// For each of them: its text.
-    text_of: Vec<u32>,
-    /// For each of them that may start a run: the spot of an equal line before it.
-    older: Vec<Spot>,
-    /// The lines that may start a run, each once. Its length is a power of two, and five of eight places are taken at
-    /// most.
-    table: Vec<Known>,
-    /// How many there are.
-    known: usize,
-    /// Scratch: where the lines which are looked for stand in the table, as index + 1; 0 is nowhere.
-    found: Vec<u32>,
+    /// For each of them.
+    places: Vec<Place>,
+    /// The lines that may start a run, each once, behind one that is none.
+    known: Vec<Known>,
+    /// Where to find them. Its length is a power of two, and one of four places is taken at most: few lines stand in
+    /// another's place, so the machine can guess that none does.
+    table: Vec<Number>,
+    /// Scratch: the numbers of the lines which are looked for.
+    found: Vec<Number>,
+    /// Scratch: those of them that may start a run which is long enough.
+    starts: Vec<u32>,
 }
 
 impl Shown {
@@ -98,36 +111,41 @@ impl Shown {
         if self.table.is_empty() {
             let lines = bytes / BYTES_PER_LINE;
             self.lines.reserve(lines);
-            self.text_of.reserve(lines);
-            self.older.reserve(lines);
+            self.places.reserve(lines);
+            self.known.reserve(lines / 5);
+            self.known.push(Known::NONE);
             self.make_room(lines / 5);
         }
     }
 
     /// Finds the runs of a new text that live texts hold, at each line the longest of the candidates, greedy
-    /// from the top; takes in the other lines.
+    /// from the top; takes in the other lines. `size` tells how many characters a line has, `most` how many it can
+    /// have at most, which is quicker to tell.
     pub(super) fn take_in(
         &mut self,
         part: PartId,
-        keys: &mut [LineKey],
+        keys: &[LineKey],
         length: &impl Length,
         size: impl Fn(usize) -> usize,
+        most: impl Fn(usize) -> usize,
     ) -> Vec<Repeat> {
         self.make_room(keys.len());
         let mut found = std::mem::take(&mut self.found);
-        found.clear();
-        // All at once: the machine waits for many places of the table together.
-        found.extend(keys.iter().map(|key| self.find(*key)));
+        let mut starts = std::mem::take(&mut self.starts);
         let shortest = length.shortest_line();
+        let may_be_alone = |at| most(at) >= shortest;
+        self.find_all(keys, may_be_alone, &mut found, &mut starts);
         let mut repeats = Vec::new();
         let mut at = 0;
-        while let Some(&number) = found.get(at) {
-            let first = at;
-            at += 1;
-            let Some(known) = self.known(number) else {
+        for &first in &starts {
+            let first = first as usize;
+            if first < at {
                 continue;
-            };
-            let may_go_on = keys.get(at).is_some_and(|next| known.may_precede(*next));
+            }
+            let known = &self.known[found[first] as usize];
+            let may_go_on = keys
+                .get(first + 1)
+                .is_some_and(|next| known.may_precede(*next));
             let longest = if may_go_on {
                 self.longest(known, &keys[first..])
             // A run of one line, which most are, is mostly too short wherever it stands.
@@ -147,42 +165,89 @@ impl Shown {
                 });
             }
         }
+        let start = self.lines.len();
+        self.lines.extend_from_slice(keys);
         for repeat in &repeats {
-            keys[repeat.first..repeat.first + repeat.lines].fill(LineKey::GONE);
+            let first = start + repeat.first;
+            self.lines[first..first + repeat.lines].fill(LineKey::GONE);
         }
-        self.push(part, keys, &found);
+        self.push(part, start, &mut found);
         self.found = found;
+        self.starts = starts;
         repeats
     }
 
-    /// Takes in a new text as it is.
-    pub(super) fn add(&mut self, part: PartId, keys: &[LineKey]) {
-        self.make_room(keys.len());
-        self.push(part, keys, &[]);
+    /// The numbers of these lines, and which of them may start a run that is long enough: one that may go on, or
+    /// one of a single line, which few are long enough for.
+    ///
+    /// Whether a line is known, and whether a run may go on behind it, cannot be guessed, so nothing here hangs on
+    /// it: the machine waits for many places of the table together.
+    fn find_all(
+        &self,
+        keys: &[LineKey],
+        may_be_alone: impl Fn(usize) -> bool,
+        found: &mut Vec<Number>,
+        starts: &mut Vec<u32>,
+    ) {
+        let (table, known) = (&self.table[..], &self.known[..]);
+        found.clear();
+        found.extend(keys.iter().map(|key| table[key.slot(table.len())]));
+        starts.clear();
+        starts.resize(keys.len(), 0);
+        let starts_here = &mut starts[..keys.len()];
+        let mut count = 0;
+        for (at, (&key, found)) in keys.iter().zip(found.iter_mut()).enumerate() {
+            let number = *found;
+            let there = &known[number as usize];
+            let is_it = there.key == key;
+            let next = keys.get(at + 1).copied().unwrap_or(LineKey::GONE);
+            let may_start = is_it & (there.may_precede(next) | may_be_alone(at));
+            starts_here[count] = index(at);
+            count += usize::from(may_start);
+            *found = select_unpredictable(is_it, number, 0);
+            // Few lines stand in another's place.
+            if !is_it & (number != 0) & key.is_anchor() {
+                *found = self.find_further(key);
+                starts_here[count] = index(at);
+                count += usize::from(*found > 0);
+            }
+        }
+        starts.truncate(count);
     }
 
-    /// `found`: where these lines stand in the table, as index + 1, if they were looked up and are known.
-    fn push(&mut self, part: PartId, keys: &[LineKey], found: &[u32]) {
-        let text = index(self.texts.len());
-        let first = self.lines.len();
-        let end = first + keys.len();
-        self.lines.extend_from_slice(keys);
-        self.text_of.resize(end, text);
-        self.older.resize(end, 0);
-        for (at, &key) in keys.iter().enumerate() {
-            if !key.is_anchor() {
-                continue;
-            }
-            let number = match found.get(at) {
-                Some(&number) if number > 0 => number,
+    /// Takes in a new text as it is.
+    pub(super) fn add(&mut self, part: PartId, keys: impl Iterator<Item = LineKey>) {
+        let start = self.lines.len();
+        self.lines.extend(keys);
+        let count = self.lines.len() - start;
+        self.make_room(count);
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        found.resize(count, 0);
+        self.push(part, start, &mut found);
+        self.found = found;
+    }
+
+    /// Takes in the lines from `start` on as a new text. `found`: their numbers, or 0.
+    fn push(&mut self, part: PartId, start: usize, found: &mut [Number]) {
+        for (at, number) in (start..).zip(found.iter_mut()) {
+            let key = self.lines[at];
+            if *number == 0 && key.is_anchor() {
                 // A line above may have been the first of its kind.
-                _ => self.know(key),
-            };
-            let next = keys.get(at + 1).map_or(0, |next| next.mark());
-            let older = self.older.get_mut(first + at);
-            if let (Some(known), Some(older)) = (self.table.get_mut(number as usize - 1), older) {
+                *number = self.know(key);
+            }
+        }
+        let text = index(self.texts.len());
+        let end = self.lines.len();
+        self.places.resize(end, Place { text, older: 0 });
+        let lines = &self.lines[start..];
+        let places = lines.iter().zip(&mut self.places[start..]);
+        for (at, ((key, place), &number)) in places.zip(&*found).enumerate() {
+            if key.is_anchor() {
+                let next = lines.get(at + 1).map_or(0, |next| next.mark());
+                let known = &mut self.known[number as usize];
                 known.nexts = known.nexts << 8 | u64::from(next);
-                *older = std::mem::replace(&mut known.newest, index(first + at + 1));
+                place.older = std::mem::replace(&mut known.newest, index(start + at + 1));
                 known.newest_text = text;
             }
         }
@@ -194,44 +259,27 @@ impl Shown {
     }
 
     /// The text that a spot is in, and the spot of an equal line before it.
+    #[inline]
     fn at_spot(&self, spot: Spot) -> Option<(&Text, Spot)> {
-        let line = (spot as usize).checked_sub(1)?;
-        let text = self.texts.get(*self.text_of.get(line)? as usize)?;
-        Some((text, *self.older.get(line)?))
+        let place = self.places.get((spot as usize).checked_sub(1)?)?;
+        Some((self.texts.get(place.text as usize)?, place.older))
     }
 
-    /// The known line of this index + 1.
-    #[inline]
-    fn known(&self, number: u32) -> Option<&Known> {
-        self.table.get((number as usize).checked_sub(1)?)
-    }
-
-    /// Where a line stands in the table, as index + 1; it is known from now on.
-    fn know(&mut self, key: LineKey) -> u32 {
+    /// The number of a line that may start a run; it is known from now on.
+    fn know(&mut self, key: LineKey) -> Number {
         let slot = self.slot(key);
-        if self.table[slot].key != key {
-            self.table[slot] = Known { key, ..Known::NONE };
-            self.known += 1;
+        if self.table[slot] == 0 {
+            self.table[slot] = index(self.known.len());
+            self.known.push(Known { key, ..Known::NONE });
         }
-        index(slot + 1)
+        self.table[slot]
     }
 
-    /// Where a line that may start a run stands in the table, as index + 1, if it is known; else 0. Whether it is
-    /// cannot be guessed, so nothing here hangs on it.
-    #[inline]
-    fn find(&self, key: LineKey) -> u32 {
-        let first = key.slot(self.table.len().trailing_zeros());
-        let there = self.table[first].key;
-        // Few lines stand in another's place.
-        if there != key && there != LineKey::GONE && key.is_anchor() {
-            let slot = self.slot(key);
-            return if self.table[slot].key == key {
-                index(slot + 1)
-            } else {
-                0
-            };
-        }
-        u32::from(there == key && key.is_anchor()) * index(first + 1)
+    /// The number of a line in whose place another one stands, if it is known; else 0.
+    #[cold]
+    #[inline(never)]
+    fn find_further(&self, key: LineKey) -> Number {
+        self.table[self.slot(key)]
     }
 
     /// The newest live text that holds a line.
@@ -261,9 +309,14 @@ impl Shown {
     fn longest(&self, known: &Known, keys: &[LineKey]) -> Option<(usize, PartId)> {
         let second = keys.get(1).map_or(0, |key| key.mark());
         let marks = known.nexts.to_le_bytes();
+        let marks = &marks[..SPOTS_PER_LINE];
+        let last_alike = marks.iter().rposition(|mark| *mark == second);
         let mut next = known.newest;
         let mut best: Option<(usize, PartId)> = None;
-        for mark in &marks[..SPOTS_PER_LINE] {
+        for (at, mark) in marks.iter().enumerate() {
+            if best.is_some() && Some(at) > last_alike {
+                break;
+            }
             let Some((text, older)) = self.at_spot(next) else {
                 break;
             };
@@ -275,8 +328,13 @@ impl Shown {
             if text.is_gone {
                 continue;
             }
-            let there = &self.lines[line..text.end as usize];
-            let same = keys.iter().zip(there).take_while(|(a, b)| a == b).count();
+            // The line itself is there, and its mark tells most lines behind it apart.
+            let same = if *mark == second {
+                let there = &self.lines[line..text.end as usize];
+                keys.iter().zip(there).take_while(|(a, b)| a == b).count()
+            } else {
+                1
+            };
             if best.is_none_or(|(lines, _)| same > lines) {
                 best = Some((same, text.part));
             }
@@ -295,8 +353,8 @@ impl Shown {
 
     /// The slot of a line, or the free one where it belongs.
     fn slot(&self, key: LineKey) -> usize {
-        let mut slot = key.slot(self.table.len().trailing_zeros());
-        while self.table[slot].key != key && self.table[slot].key != LineKey::GONE {
+        let mut slot = key.slot(self.table.len());
+        while self.table[slot] != 0 && self.known[self.table[slot] as usize].key != key {
             slot = (slot + 1) & (self.table.len() - 1);
         }
         slot
@@ -304,16 +362,16 @@ impl Shown {
 
     /// Makes room for so many more lines.
     fn make_room(&mut self, lines: usize) {
-        let wanted = (self.known + lines) / 5 * 8 + 8;
+        let wanted = (self.known.len() + lines) * 4;
         if wanted <= self.table.len() {
             return;
         }
-        // No larger than it must be: a lookup waits for memory.
-        let slots = wanted.next_power_of_two().max(1 << 10);
-        let before = std::mem::replace(&mut self.table, vec![Known::NONE; slots]);
-        for known in before.iter().filter(|known| known.key != LineKey::GONE) {
-            let slot = self.slot(known.key);
-            self.table[slot] = *known;
+        self.table.clear();
+        self.table
+            .resize(wanted.next_power_of_two().max(1 << 10), 0);
+        for number in 1..self.known.len() {
+            let slot = self.slot(self.known[number].key);
+            self.table[slot] = index(number);
         }
     }
 }
