@@ -272,6 +272,75 @@ fn per_turn(out: &mut String, rounds: usize) {
 
 /// Runs one way again and again, alone or for a profiler, and tells the fastest time:
 /// `--only superseded-reads --turns 1000 --runs 200`.
+/// A chat whose every turn brings chunks. Chats of other lengths have other words: none was ranked with another one.
+fn retrieval_chat(turns: usize) -> Vec<u8> {
+    const CHUNKS: usize = 20;
+    let word = |number: usize| {
+        const PARTS: [&str; 12] = [
+            "river", "stone", "market", "winter", "signal", "garden", "engine", "letter", "copper",
+            "harbour", "teacher", "morning",
+        ];
+        let second = PARTS[number / PARTS.len() % PARTS.len()];
+        format!("{} {second}", PARTS[number % PARTS.len()])
+    };
+    let words = |from: usize, count: usize| {
+        let seed = from.wrapping_mul(7919) + turns * 1_000_003;
+        let all = (0..count).map(|at| word(seed + at * at * 31 + at));
+        all.collect::<Vec<_>>().join(" ")
+    };
+    let turn = |turn: usize| {
+        let chunk = |at: usize| {
+            let text = words(turn * CHUNKS + at, 60);
+            format!(r"<document>\n<source>{at}.txt</source>\n{text}.\n</document>")
+        };
+        let chunks: String = (0..CHUNKS).map(chunk).collect();
+        let asked = format!(
+            r#"{{"role":"user","content":"{chunks}\n\nWhat of {}?"}}"#,
+            words(turn * CHUNKS + 3, 4)
+        );
+        let answered = r#"{"role":"assistant","content":"So it is."}"#;
+        if turn + 1 == turns {
+            asked
+        } else {
+            asked + "," + answered
+        }
+    };
+    let all: Vec<String> = (0..turns).map(turn).collect();
+    format!(
+        r#"{{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{}]}}"#,
+        all.join(",")
+    )
+    .into_bytes()
+}
+
+/// A chat sends what was ranked before with every request.
+fn retrieval(out: &mut String) {
+    let _ = writeln!(
+        out,
+        "\n## A chat whose every turn brings 20 chunks, preset steady-rag\n\n`first` is a process that has not seen the chat, `again` the next request of it.\n\n| turns | KB in | KB out | first, ms | again, ms |\n| --: | --: | --: | --: | --: |"
+    );
+    let policy = Policy::preset("steady-rag").expect("a preset");
+    for turns in [10, 50, 200] {
+        let body = retrieval_chat(turns);
+        let mut times = Vec::new();
+        let mut size = 0;
+        for _ in 0..6 {
+            let started = Instant::now();
+            let outcome = prune(&body, &request(), &policy);
+            times.push(started.elapsed().as_secs_f64() * 1e3);
+            size = outcome.body.len();
+        }
+        let _ = writeln!(
+            out,
+            "| {turns} | {} | {} | {:.1} | {:.1} |",
+            body.len() / 1000,
+            size / 1000,
+            times[0],
+            fastest(&times[1..])
+        );
+    }
+}
+
 fn only(name: &str) {
     let number = |name: &str| argument(name).and_then(|value| value.parse().ok());
     let turns = number("--turns").unwrap_or(1000);
@@ -306,6 +375,7 @@ fn main() {
     let mut out = String::new();
     against_the_engine_and_node(&mut out, rounds);
     per_turn(&mut out, rounds);
+    retrieval(&mut out);
     println!("{out}");
     if write {
         let head = format!(

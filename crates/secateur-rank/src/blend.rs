@@ -52,15 +52,15 @@ impl Default for Weights {
 
 /// Scores from words, and from likeness of meaning where `meaning` holds one value in 0..=1 per chunk.
 pub(crate) fn score(
+    index: &Index,
     question: &str,
     chunks: &[Chunk<'_>],
     meaning: &[f32],
     weights: &Weights,
 ) -> Vec<f32> {
-    let index = Index::read(question, chunks);
-    let mut scores = bm25::score(&index);
+    let mut scores = bm25::score(index);
     to_unit(&mut scores);
-    let overlap = titles::overlap(&index);
+    let overlap = titles::overlap(index);
     for ((score, counts), title) in scores.iter_mut().zip(&index.chunks).zip(overlap) {
         *score *= weights.words;
         *score += title.both * (weights.title + weights.opening * counts.opening);
@@ -81,12 +81,12 @@ pub(crate) fn score(
         *score += weights.neighbour * beside;
     }
     to_unit(&mut scores);
-    let open = coverage::left_open(&index);
+    let open = coverage::left_open(index);
     let mut linked = scores.clone();
     let steps = if open > 0.0 { weights.steps } else { 0 };
     for _ in 0..steps {
-        let named = links::named_by_good_chunks(&index, &linked);
-        let sharing = links::sharing_names_with_good_chunks(&index, &linked);
+        let named = links::named_by_good_chunks(index, &linked);
+        let sharing = links::sharing_names_with_good_chunks(index, &linked);
         for (((linked, score), named), sharing) in
             linked.iter_mut().zip(&scores).zip(named).zip(sharing)
         {

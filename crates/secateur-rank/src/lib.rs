@@ -43,6 +43,7 @@ mod tokenise;
 mod wordpiece;
 
 pub use blend::Weights;
+use index::Index;
 pub use select::{FEW, Rule, select};
 
 /// One passage to rank.
@@ -100,6 +101,18 @@ impl Ranker {
     /// The same input gives the same bits on every machine. Time is linear in the length of the input.
     #[must_use]
     pub fn scores(&self, question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
+        let [scores] = self.scores_by([&self.weights], question, chunks);
+        scores
+    }
+
+    /// The scores by each of these weights instead of its own, for the time of one: most of it goes into reading.
+    #[must_use]
+    pub fn scores_by<const N: usize>(
+        &self,
+        weights: [&Weights; N],
+        question: &str,
+        chunks: &[Chunk<'_>],
+    ) -> [Vec<f32>; N] {
         let meaning = match self.scorer {
             Scorer::Lexical => Vec::new(),
             #[cfg(feature = "static-table")]
@@ -107,7 +120,8 @@ impl Ranker {
             #[cfg(not(feature = "static-table"))]
             Scorer::Hybrid => Vec::new(),
         };
-        blend::score(question, chunks, &meaning, &self.weights)
+        let index = Index::read(question, chunks);
+        weights.map(|weights| blend::score(&index, question, chunks, &meaning, weights))
     }
 }
 

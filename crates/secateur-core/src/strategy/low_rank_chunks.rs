@@ -23,6 +23,7 @@
 mod arrange;
 #[cfg(test)]
 mod forms;
+mod remembered;
 mod said;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,8 @@ use secateur_rank::chunks::{
     BlockRun, Chunks, MIN_CHUNKS, WhyNot, find_block_run, find_chunks, question_among,
 };
 
-use self::arrange::{Verdict, arrange, arrange_blocks};
+use self::arrange::{Asked, Verdict, arrange, arrange_blocks};
+use self::remembered::{Key, remembered};
 use self::said::{Heard, Said};
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
@@ -283,19 +285,12 @@ impl<'a> Walk<'_, '_, 'a> {
                 continue;
             };
             let (before_it, behind_it) = said.beside(place..place + 1);
-            let ask = |text: &str, chunks: &Chunks| {
-                if let Some(question) = question {
-                    return question.to_owned();
-                }
-                let (before, behind) = match heard.is_document {
-                    true => ("", ""),
-                    false => chunks.around(text),
-                };
-                let before = format!("{before_it}{before}");
-                let behind = format!("{behind}\n\n{behind_it}");
-                question_among(&before, &behind).to_owned()
+            let asked = Asked {
+                given: question,
+                beside: (&before_it, &behind_it),
+                is_document: heard.is_document,
             };
-            self.cut(heard.part, &heard.text, chunks, ask);
+            self.cut(heard.part, &heard.text, chunks, asked);
         }
         if let Some(run) = &said.run {
             let (before, behind) = said.beside(run.blocks.clone());
@@ -309,7 +304,9 @@ impl<'a> Walk<'_, '_, 'a> {
         let texts: Vec<&str> = blocks.iter().map(|heard| heard.text.as_ref()).collect();
         let parts: Vec<PartId> = blocks.iter().map(|heard| heard.part).collect();
         let (first, all) = (parts[0], parts.len());
-        match arrange_blocks(self.options, &texts, &run.spans, question) {
+        let key = Key::of(self.options, &texts, question);
+        let arrange = || arrange_blocks(self.options, &texts, &run.spans, question);
+        match remembered(key, arrange) {
             Verdict::Stay => self.plan.chunks.push(whole(first, all)),
             Verdict::NoQuestion => self.nothing_asked(first, all),
             Verdict::Keep(order) => {
@@ -334,15 +331,10 @@ impl<'a> Walk<'_, '_, 'a> {
         self.plan.chunks.push(whole(part, chunks));
     }
 
-    fn cut(
-        &mut self,
-        part: PartId,
-        text: &str,
-        chunks: &Chunks,
-        ask: impl Fn(&str, &Chunks) -> String,
-    ) {
+    fn cut(&mut self, part: PartId, text: &str, chunks: &Chunks, asked: Asked<'_>) {
         let all = chunks.spans.len();
-        match arrange(self.options, text, chunks, ask) {
+        let key = Key::of(self.options, &[text], asked);
+        match remembered(key, || arrange(self.options, text, chunks, asked)) {
             Verdict::Stay => self.plan.chunks.push(whole(part, all)),
             Verdict::NoQuestion => self.nothing_asked(part, all),
             Verdict::Keep(order) => {
@@ -372,7 +364,12 @@ impl<'a> Walk<'_, '_, 'a> {
             match self.chunks(part, &text) {
                 Ok(chunks) => {
                     let question = self.asked_for(part, turn);
-                    self.cut(part, &text, &chunks, |_, _| question.clone());
+                    let asked = Asked {
+                        given: Some(&question),
+                        beside: ("", ""),
+                        is_document: false,
+                    };
+                    self.cut(part, &text, &chunks, asked);
                 }
                 Err(Some(reason)) => {
                     let target = Target::Part(part);

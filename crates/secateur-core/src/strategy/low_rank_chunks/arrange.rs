@@ -4,13 +4,15 @@
 //! that stand best first are taken as arranged before; a result that a second look would change again
 //! is not sent.
 
-use secateur_rank::chunks::{ChunkSpan, Chunks, asks_about_all, find_block_run, find_chunks};
+use secateur_rank::chunks::{
+    ChunkSpan, Chunks, asks_about_all, find_block_run, find_chunks, question_among,
+};
 use secateur_rank::{Chunk, Ranker, Rule, Scorer, Weights, select};
 
 use super::{ChunkOrder, ChunkScorer, LowRankChunks};
 
 /// What to do with the chunks of a text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// All stay where they are.
     Stay,
@@ -20,14 +22,40 @@ pub(super) enum Verdict {
     Keep(Vec<usize>),
 }
 
-/// Decides about the chunks of a text. `ask` finds the question around the chunks of a text.
+/// What is asked of the chunks of a text.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Asked<'q> {
+    /// The question, where it does not stand around the chunks.
+    pub(super) given: Option<&'q str>,
+    /// What the turn says before the text and behind it.
+    pub(super) beside: (&'q str, &'q str),
+    /// Whether the text is a document: all of it is context, and asks nothing.
+    pub(super) is_document: bool,
+}
+
+impl Asked<'_> {
+    fn question(self, text: &str, chunks: &Chunks) -> String {
+        if let Some(question) = self.given {
+            return question.to_owned();
+        }
+        let (before, behind) = match self.is_document {
+            true => ("", ""),
+            false => chunks.around(text),
+        };
+        let before = format!("{}{before}", self.beside.0);
+        let behind = format!("{behind}\n\n{}", self.beside.1);
+        question_among(&before, &behind).to_owned()
+    }
+}
+
+/// Decides about the chunks of a text.
 pub(super) fn arrange(
     options: &LowRankChunks,
     text: &str,
     chunks: &Chunks,
-    ask: impl Fn(&str, &Chunks) -> String,
+    asked: Asked<'_>,
 ) -> Verdict {
-    let question = ask(text, chunks);
+    let question = asked.question(text, chunks);
     if !question.chars().any(char::is_alphanumeric) || asks_about_all(&question) {
         return Verdict::NoQuestion;
     }
@@ -41,7 +69,7 @@ pub(super) fn arrange(
     if options.order == ChunkOrder::Relevance {
         let again = chunks.arranged(text, &order);
         let changes_again = find_chunks(&again).is_ok_and(|found| {
-            let question = ask(&again, &found);
+            let question = asked.question(&again, &found);
             of_text(&again, &found, &question).is_some()
         });
         if changes_again {
@@ -115,10 +143,12 @@ impl LowRankChunks {
         let by_words = Ranker::with_weights(scorer, unplaced);
         let rule = self.rule();
         let is_relevance = self.order == ChunkOrder::Relevance;
-        if is_relevance && is_arranged(&by_words.scores(question, read), &rule) {
+        let [as_words, as_placed] =
+            by_words.scores_by([&unplaced, &Weights::default()], question, read);
+        if is_relevance && is_arranged(&as_words, &rule) {
             return None;
         }
-        let mut order = select(&Ranker::new(scorer).scores(question, read), &rule);
+        let mut order = select(&as_placed, &rule);
         if is_relevance {
             settle(&by_words, question, read, &mut order);
         } else {
