@@ -62,11 +62,16 @@ pub(crate) struct Shared {
 /// What all requests share, in the hands of one connection. Its requests count themselves here, where no other thread
 /// counts at the same time.
 #[derive(Clone, Debug)]
-pub(crate) struct Held(Arc<Arc<Shared>>);
+pub(crate) struct Held(Arc<OfConnection>);
+
+#[derive(Debug)]
+struct OfConnection {
+    shared: Arc<Shared>,
+}
 
 impl Held {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self(Arc::new(shared))
+        Self(Arc::new(OfConnection { shared }))
     }
 }
 
@@ -74,7 +79,7 @@ impl Deref for Held {
     type Target = Arc<Shared>;
 
     fn deref(&self) -> &Arc<Shared> {
-        &self.0
+        &self.0.shared
     }
 }
 

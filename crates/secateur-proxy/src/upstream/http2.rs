@@ -17,6 +17,10 @@ pub(super) async fn send(
     mut request: Request<OutBody>,
     lane: Arc<Lane>,
 ) -> Sent {
+    // The connection's task asks for the body, whoever was to ask for it before.
+    if let Some(fate) = request.body().fate() {
+        fate.asked_by_its_own_task(false);
+    }
     if let Err(error) = sender.ready().await {
         return Sent::not_taken(request, error, lane);
     }

@@ -96,7 +96,7 @@ mod tests {
             let before = count.0.load(Ordering::SeqCst);
             let (heard, ()) = std::thread::scope(|scope| {
                 let other = scope.spawn(|| waker.wake_by_ref());
-                let (_, heard) = wakes.quietly(|| std::hint::spin_loop());
+                let (_, heard) = wakes.quietly(std::hint::spin_loop);
                 let joined = other.join();
                 (heard, joined.unwrap())
             });

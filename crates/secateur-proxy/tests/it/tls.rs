@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, Version};
@@ -27,11 +29,18 @@ use crate::stage::{PRUNES, Stage, conversation, request, whole};
 struct Behind {
     addr: SocketAddr,
     versions: Arc<Mutex<Vec<Version>>>,
+    connections: Arc<AtomicUsize>,
     ca_file: PathBuf,
 }
 
 impl Behind {
     async fn start(name: &str, alpn: &[&[u8]]) -> Self {
+        Self::start_with(name, &[alpn]).await
+    }
+
+    /// Each of its connections speaks the next of these, and those to come the last one. All but that one end without
+    /// a word soon after they began.
+    async fn start_with(name: &str, alpns: &[&[&[u8]]]) -> Self {
         let ca_key = KeyPair::generate().unwrap();
         let mut ca = CertificateParams::new(Vec::new()).unwrap();
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -50,14 +59,20 @@ impl Behind {
                 PrivateKeyDer::Pkcs8(key.serialize_der().into()),
             )
             .unwrap();
-        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        let speaking = |alpn: &&[&[u8]]| {
+            config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+            TlsAcceptor::from(Arc::new(config.clone()))
+        };
+        let acceptors: Vec<TlsAcceptor> = alpns.iter().map(speaking).collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let versions: Arc<Mutex<Vec<Version>>> = Arc::default();
+        let connections = Arc::<AtomicUsize>::default();
         tokio::spawn(accept(
             listener,
-            TlsAcceptor::from(Arc::new(config)),
+            acceptors,
             Arc::clone(&versions),
+            Arc::clone(&connections),
         ));
         let ca_file =
             std::env::temp_dir().join(format!("secateur-{name}-{}.pem", std::process::id()));
@@ -65,6 +80,7 @@ impl Behind {
         Self {
             addr,
             versions,
+            connections,
             ca_file,
         }
     }
@@ -97,16 +113,29 @@ impl Drop for Behind {
     }
 }
 
-async fn accept(listener: TcpListener, tls: TlsAcceptor, versions: Arc<Mutex<Vec<Version>>>) {
+/// How long a connection lives that is not the last one.
+const SHORT: Duration = Duration::from_millis(300);
+
+async fn accept(
+    listener: TcpListener,
+    acceptors: Vec<TlsAcceptor>,
+    versions: Arc<Mutex<Vec<Version>>>,
+    connections: Arc<AtomicUsize>,
+) {
     while let Ok((stream, _)) = listener.accept().await {
-        let (tls, versions) = (tls.clone(), Arc::clone(&versions));
+        let number = connections.fetch_add(1, Ordering::SeqCst);
+        let is_last = number + 1 >= acceptors.len();
+        let tls = acceptors[number.min(acceptors.len() - 1)].clone();
+        let versions = Arc::clone(&versions);
         tokio::spawn(async move {
             let Ok(stream) = tls.accept(stream).await else {
                 return;
             };
             let service = service_fn(move |request| echo(request, Arc::clone(&versions)));
             let server = auto::Builder::new(TokioExecutor::new());
-            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            let served = server.serve_connection(TokioIo::new(stream), service);
+            let life = if is_last { SHORT * 1000 } else { SHORT };
+            let _ = tokio::time::timeout(life, served).await;
         });
     }
 }
@@ -138,6 +167,39 @@ async fn an_upstream_with_a_root_of_ones_own_is_reached_over_http2() {
     let answer = stage.post("/w/p/v1/files", &[], large.clone()).await;
     assert_eq!(answer.body, large);
     assert_eq!(*behind.versions.lock().unwrap(), [Version::HTTP_2; 4]);
+}
+
+/// A request that found its HTTP/1.1 connection dead goes on over HTTP/2, with all of its body.
+#[tokio::test]
+async fn an_upstream_may_learn_http2_while_the_proxy_runs() {
+    let behind = Behind::start_with("learns", &[&[b"http/1.1"], &[b"h2"]]).await;
+    let stage = behind.stage(true).await;
+    let body = vec![b'x'; 3 << 20];
+    for _ in 0..2 {
+        let sent = stage.post("/w/p/v1/files", &[], body.clone());
+        let answer = tokio::time::timeout(Duration::from_secs(20), sent).await;
+        assert_eq!(answer.expect("nobody waits for a wake").body, body);
+        tokio::time::sleep(SHORT * 2).await;
+    }
+    let versions = behind.versions.lock().unwrap().clone();
+    assert_eq!(versions, [Version::HTTP_11, Version::HTTP_2]);
+}
+
+#[tokio::test]
+async fn requests_share_one_http2_connection() {
+    let behind = Behind::start("shared", &[b"h2"]).await;
+    let stage = Arc::new(behind.stage(true).await);
+    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let ask = || {
+        let (stage, body) = (Arc::clone(&stage), body.clone());
+        async move { stage.post("/w/p/v1/chat/completions", &[], body).await.body }
+    };
+    assert_eq!(ask().await, body);
+    let together: Vec<_> = (0..20).map(|_| tokio::spawn(ask())).collect();
+    for asked in together {
+        assert_eq!(asked.await.unwrap(), body);
+    }
+    assert_eq!(behind.connections.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
