@@ -20,7 +20,8 @@ use rustls::pki_types::PrivateKeyDer;
 use secateur_core::dialect::DialectId;
 use secateur_mock::MockOptions;
 use secateur_proxy::Config;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::stage::{PRUNES, Stage, conversation, request, whole};
@@ -169,16 +170,32 @@ async fn an_upstream_with_a_root_of_ones_own_is_reached_over_http2() {
     assert_eq!(*behind.versions.lock().unwrap(), [Version::HTTP_2; 4]);
 }
 
-/// A request that found its HTTP/1.1 connection dead goes on over HTTP/2, with all of its body.
+/// A request that found its HTTP/1.1 connection dead goes on over HTTP/2, with all of its body, which comes slowly.
 #[tokio::test]
 async fn an_upstream_may_learn_http2_while_the_proxy_runs() {
+    const PIECES: usize = 5;
     let behind = Behind::start_with("learns", &[&[b"http/1.1"], &[b"h2"]]).await;
     let stage = behind.stage(true).await;
-    let body = vec![b'x'; 3 << 20];
     for _ in 0..2 {
-        let sent = stage.post("/w/p/v1/files", &[], body.clone());
-        let answer = tokio::time::timeout(Duration::from_secs(20), sent).await;
-        assert_eq!(answer.expect("nobody waits for a wake").body, body);
+        let mut client = TcpStream::connect(stage.proxy.addr()).await.unwrap();
+        let talk = async {
+            let size = PIECES * 1000;
+            let head = format!(
+                "POST /w/p/v1/files HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {size}\r\n\r\n"
+            );
+            client.write_all(head.as_bytes()).await.unwrap();
+            for _ in 0..PIECES {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                client.write_all(&[b'x'; 1000]).await.unwrap();
+            }
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            assert!(answer.ends_with(&"x".repeat(size)), "{answer}");
+        };
+        tokio::time::timeout(Duration::from_secs(20), talk)
+            .await
+            .expect("nobody waits for a wake");
         tokio::time::sleep(SHORT * 2).await;
     }
     let versions = behind.versions.lock().unwrap().clone();
