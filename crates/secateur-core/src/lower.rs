@@ -236,10 +236,12 @@ fn replace_input(
 /// The pieces as bits. Kept ranges count in the texts joined by newlines.
 fn add_pieces(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece], bits: &mut Bits) -> Option<()> {
     bits.reserve(pieces.len());
-    if let [only] = texts
-        && add_in_order(view, *only, pieces, bits).is_some()
-    {
-        return Some(());
+    if let [only] = texts {
+        let mark = bits.mark();
+        if add_in_order(view, *only, pieces, bits).is_some() {
+            return Some(());
+        }
+        bits.forget(mark);
     }
     let places = Places::of(view, texts, pieces)?;
     for piece in pieces {
@@ -252,8 +254,8 @@ fn add_pieces(view: &View<'_>, texts: &[JsonStr], pieces: &[Piece], bits: &mut B
     Some(())
 }
 
-/// The same for one text whose kept ranges ascend, as they mostly do: one walk, nothing is looked up. Adds nothing if
-/// they do not.
+/// The same for one text whose kept ranges ascend, as they mostly do: one walk, nothing is looked up. `None` if they
+/// do not; what was added until then is to be forgotten.
 fn add_in_order(view: &View<'_>, text: JsonStr, pieces: &[Piece], bits: &mut Bits) -> Option<()> {
     let mut places = Vec::with_capacity(2 * pieces.len());
     for piece in pieces {
@@ -270,11 +272,10 @@ fn add_in_order(view: &View<'_>, text: JsonStr, pieces: &[Piece], bits: &mut Bit
             Piece::Note(note) => bits.write(|out| escape_into(note, out)),
             Piece::Keep(range) if range.is_empty() => {}
             Piece::Keep(_) => {
-                // A body has less than 4 GB.
-                let [start, end] = match kept.next() {
-                    Some(&[start, end]) => [start, end].map(|at| u32::try_from(at).unwrap_or(0)),
-                    _ => [0, 0],
+                let &[start, end] = kept.next()? else {
+                    return None;
                 };
+                let (start, end) = (u32::try_from(start).ok()?, u32::try_from(end).ok()?);
                 bits.copy(Span::new(start, end));
             }
         }
