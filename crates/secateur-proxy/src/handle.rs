@@ -105,7 +105,7 @@ fn arrive(
     shared: &Held,
     request: Request<Incoming>,
     patience: Patience,
-) -> Result<(Box<Arrival>, Guarded), Box<Response<ClientBody>>> {
+) -> Result<(Box<Arrival>, Incoming), Box<Response<ClientBody>>> {
     let started = Instant::now();
     let config = shared.config.load_full();
     let (head, body) = request.into_parts();
@@ -162,15 +162,13 @@ fn arrive(
         started,
         patience,
     };
-    let (version, idle) = (arrival.head.version, arrival.config.timeouts.request_idle);
-    let body = Guarded::new(body, version, limit_bytes, idle);
     Ok((Box::new(arrival), body))
 }
 
 async fn forward(
     shared: &Arc<Shared>,
     mut arrival: Box<Arrival>,
-    body: Guarded,
+    body: Incoming,
 ) -> Response<ClientBody> {
     let bypasses = arrival
         .head
@@ -178,6 +176,11 @@ async fn forward(
         .get(BYPASS_HEADER)
         .is_some_and(|value| value == "1");
     arrival.exchange.event().bypassed = bypasses;
+    let (limit_bytes, idle) = (
+        arrival.config.max_body_bytes,
+        arrival.config.timeouts.request_idle,
+    );
+    let body = Guarded::new(body, arrival.head.version, limit_bytes, idle);
     let mechanics = arrival
         .route
         .dialect

@@ -85,47 +85,32 @@ impl RequestBodyError {
 pub(crate) struct Guarded {
     inner: Incoming,
     is_http1: bool,
-    /// What was there already when it was first asked for. HTTP/1 reads on only when it was asked.
-    early: Option<Result<Frame<Bytes>, hyper::Error>>,
     left: u64,
     idle: IdleTimer,
     fate: Arc<Fate>,
 }
 
 impl Guarded {
-    /// Asks for the body: a connection that knows of it when it reads on needs no other turn.
+    /// The body of a request in this version of HTTP.
     pub(crate) fn new(
-        mut inner: Incoming,
+        inner: Incoming,
         version: Version,
         limit_bytes: usize,
         idle: Duration,
     ) -> Self {
-        let mut nobody = Context::from_waker(Waker::noop());
-        let early = match Pin::new(&mut inner).poll_frame(&mut nobody) {
-            Poll::Ready(frame) => frame,
-            Poll::Pending => None,
-        };
         Self {
             inner,
             is_http1: version <= Version::HTTP_11,
-            early,
             left: limit_bytes as u64,
             idle: IdleTimer::new(idle),
             fate: Arc::default(),
         }
     }
 
-    fn early_data(&self) -> Option<&Bytes> {
-        self.early.as_ref()?.as_ref().ok()?.data_ref()
-    }
-
     fn poll_inner(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Some(early) = self.early.take() {
-            return Poll::Ready(Some(early));
-        }
         let inner = Pin::new(&mut self.inner);
         if self.is_http1 && self.fate.is_asked_by_its_own_task.load(Ordering::Acquire) {
             inner.poll_frame(&mut Context::from_waker(Waker::noop()))
@@ -203,18 +188,10 @@ impl Body for Guarded {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.early.is_none() && self.inner.is_end_stream()
+        self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let mut hint = self.inner.size_hint();
-        if let Some(data) = self.early_data() {
-            let (lower, upper) = (hint.lower(), hint.upper());
-            if let Some(upper) = upper {
-                hint.set_upper(upper + data.len() as u64);
-            }
-            hint.set_lower(lower + data.len() as u64);
-        }
-        hint
+        self.inner.size_hint()
     }
 }
