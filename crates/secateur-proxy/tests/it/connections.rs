@@ -1,13 +1,21 @@
 //! Connections to an upstream: used again, replaced when they ended, and never in each other's way.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Method;
+use hyper::body::{Body, Frame};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use secateur_core::dialect::DialectId;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, Sleep};
 
 use crate::stage::{Stage, conversation, whole};
 
@@ -154,6 +162,57 @@ async fn a_connection_that_ended_while_it_waited_is_replaced() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(upstream.connections(), 6 / answers.len());
+    }
+}
+
+/// A body whose pieces come one after the other.
+struct Slow {
+    pieces: usize,
+    pause: Pin<Box<Sleep>>,
+}
+
+const PIECE: &[u8] = b"a piece of a body, ";
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl Body for Slow {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.pieces == 0 {
+            return Poll::Ready(None);
+        }
+        ready!(self.pause.as_mut().poll(context));
+        self.pieces -= 1;
+        self.pause.as_mut().reset(Instant::now() + PAUSE);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(PIECE)))))
+    }
+}
+
+/// Whoever brings the pieces has another task than whoever asks for them where the client speaks HTTP/2.
+#[tokio::test]
+async fn a_body_that_comes_slowly_arrives_over_both_protocols() {
+    let stage = Stage::new("").await;
+    for is_http2 in [false, true] {
+        let client = Client::builder(TokioExecutor::new())
+            .http2_only(is_http2)
+            .build_http();
+        let body = Slow {
+            pieces: 8,
+            pause: Box::pin(tokio::time::sleep(PAUSE)),
+        };
+        let url = format!("{}/v1/files", stage.proxy.url());
+        let sent = client.request(http::Request::post(url).body(body).unwrap());
+        let answered = tokio::time::timeout(Duration::from_secs(20), sent).await;
+        let response = answered.expect("nobody waits for a wake").unwrap();
+        whole(response).await;
+        let events = stage.events.wait(1 + usize::from(is_http2)).await;
+        let event = events.last().unwrap();
+        assert_eq!(event.bytes_before, 8 * PIECE.len() as u64);
+        assert_eq!(event.bytes_after, event.bytes_before);
     }
 }
 
