@@ -92,23 +92,24 @@ mod machine {
     pub(super) use super::line_ends_one_by_one as line_ends;
 }
 
+/// Pieces of literals that are spelled as usual.
+#[cfg(test)]
+pub(super) const PIECES: [&str; 9] = [
+    "a",
+    "n",
+    "é",
+    "漢",
+    "\\n",
+    "\\t",
+    "\\\"",
+    "\\\\",
+    " plain words, some of them, and then some more of the same ",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::json::{Cursor, unescaped};
-
-    /// Pieces of literals that are spelled as usual.
-    const PIECES: [&str; 9] = [
-        "a",
-        "n",
-        "é",
-        "漢",
-        "\\n",
-        "\\t",
-        "\\\"",
-        "\\\\",
-        " plain words, some of them, and then some more of the same ",
-    ];
 
     proptest::proptest! {
         /// Lines that are found in place are those of the decoded text.

@@ -74,20 +74,8 @@ fn place_in_window(byte: usize, mut escapes: u64) -> usize {
 mod tests {
     use super::*;
     use crate::json::Cursor;
+    use crate::json::spelled_lines::PIECES;
     use crate::json::vector::Lanes16;
-
-    /// Pieces of literals that are spelled as usual.
-    const PIECES: [&str; 9] = [
-        "a",
-        "n",
-        "é",
-        "漢",
-        "\\n",
-        "\\t",
-        "\\\"",
-        "\\\\",
-        " plain words, some of them, and then some more of the same ",
-    ];
 
     proptest::proptest! {
         /// Many offsets at once are what one after the other is.

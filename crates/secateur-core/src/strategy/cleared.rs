@@ -34,11 +34,8 @@ impl Words<'_> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let words = match self.style {
-            Style::Plain => None,
-            Style::Described => scene.described(result, || describe(scene, result)),
-        };
-        self.put(words, scene, result, strategy, why)
+        let described = || scene.described(result, || describe(scene, result));
+        self.put(described, scene, result, strategy, why)
     }
 
     /// The same for those who ask once for a result: nothing is kept for the next time.
@@ -49,21 +46,21 @@ impl Words<'_> {
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
-        let words = match self.style {
-            Style::Plain => None,
-            Style::Described => describe(scene, result),
-        };
-        self.put(words, scene, result, strategy, why)
+        self.put(|| describe(scene, result), scene, result, strategy, why)
     }
 
     fn put(
         &self,
-        words: Option<Cow<'static, str>>,
+        described: impl FnOnce() -> Option<Cow<'static, str>>,
         scene: &Scene<'_, '_>,
         result: PartId,
         strategy: StrategyId,
         why: Why,
     ) -> Edit {
+        let words = match self.style {
+            Style::Plain => None,
+            Style::Described => described(),
+        };
         let words = words.unwrap_or_else(|| Cow::Owned(self.plain.to_owned()));
         scene.replace(result, words, strategy, why)
     }

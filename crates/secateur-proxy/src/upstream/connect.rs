@@ -20,7 +20,7 @@ use super::lane::{Found, Lane};
 pub(super) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// Opens connections.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Connector {
     https: HttpsConnector<HttpConnector>,
     timeout: Duration,

@@ -15,13 +15,9 @@ use secateur_proxy::{CoreEngine, Engine};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::stage::{PRUNES, Stage, conversation};
+use crate::stage::{PRUNES, Stage, chat, conversation};
 
 const CHAT: &str = "/v1/chat/completions";
-
-fn chat() -> String {
-    conversation(DialectId::OpenaiChat, 3, false)
-}
 
 #[tokio::test]
 async fn dead_and_silent_upstreams_get_an_answer_in_the_dialects_shape() {

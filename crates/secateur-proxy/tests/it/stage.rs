@@ -211,6 +211,11 @@ pub(crate) fn path(dialect: DialectId, stream: bool) -> &'static str {
     }
 }
 
+/// The body of a short chat.
+pub(crate) fn chat() -> String {
+    conversation(DialectId::OpenaiChat, 3, false)
+}
+
 /// A conversation of so many turns, spelled in an unusual way so that a body which was parsed and
 /// serialised again would differ.
 pub(crate) fn conversation(dialect: DialectId, turns: usize, stream: bool) -> String {
