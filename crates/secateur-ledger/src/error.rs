@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// See the module.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
     /// The address is not one that the ledger knows.
@@ -54,6 +54,16 @@ pub enum LedgerError {
         "the ledger has schema version {found}, this program knows up to {known}: use a program at least as new as the one that wrote it"
     )]
     NewerSchema {
+        /// What the database says.
+        found: i64,
+        /// What this program knows.
+        known: i64,
+    },
+    /// An older version of this program wrote it, and this one has not brought it forward yet.
+    #[error(
+        "the ledger still has schema version {found}: `secateur serve` of this version brings it to {known} when it starts, and may be doing so now"
+    )]
+    OlderSchema {
         /// What the database says.
         found: i64,
         /// What this program knows.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
@@ -26,12 +26,14 @@ use crate::scores;
 use crate::seal::Seal;
 use crate::spool::{MAX_SPOOL_BYTES, Spool};
 use crate::stats::{Counters, LedgerStats};
-use crate::store::{Address, Store, migrate};
+use crate::store::{Address, Store, is_behind, migrate};
 use crate::totals;
-use crate::worker::{Shared, move_batches, write_batches};
+use crate::worker::{Shared, Start, move_batches, write_batches};
 
 /// Threads that answer questions.
 const READERS: usize = 3;
+/// How long opening waits for a ledger of an earlier schema to be brought forward. A large one goes on without it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A cheap handle; all clones are the same ledger. When the last one goes, what is queued is still
 /// brought home, but only [`Ledger::close`] waits for it.
@@ -63,7 +65,20 @@ struct Writing {
     shared: Arc<Shared>,
     keeper: Sender<Job>,
     publisher: watch::Sender<Arc<Controls>>,
+    /// Of the mover and of the writer, in this order.
     done: Mutex<Vec<oneshot::Receiver<()>>>,
+    /// Not there if there was nothing to move.
+    moving: Option<watch::Receiver<Option<Result<(), LedgerError>>>>,
+}
+
+impl Writing {
+    /// What came of bringing the ledger forward; nothing while that goes on.
+    fn moved(&self) -> Option<Result<(), LedgerError>> {
+        match &self.moving {
+            Some(moving) => moving.borrow().clone(),
+            None => Some(Ok(())),
+        }
+    }
 }
 
 impl Drop for Inner {
@@ -76,7 +91,8 @@ impl Drop for Inner {
 
 impl Ledger {
     /// Opens the ledger, creates or migrates its schema, and starts its threads. A PostgreSQL that does
-    /// not answer is no error: rows are spooled until it does.
+    /// not answer is no error: rows are spooled until it does. Nor is a large ledger of an earlier version: rows are
+    /// spooled while it is brought forward, see [`Ledger::moved`].
     ///
     /// # Errors
     /// The address is wrong, the file or the spool folder cannot be used, or the schema is newer than
@@ -115,19 +131,29 @@ impl Ledger {
         let address = Address::parse(&options.url)?;
         let counters = Counters::default();
         let mut first = Controls::default();
+        let (moving, moved) = watch::channel(None);
         let connected = address.connect(false).and_then(|mut store| {
-            migrate(store.as_mut())?;
+            let is_behind = is_behind(store.as_mut());
+            if !is_behind {
+                migrate(store.as_mut())?;
+            }
+            // What was decided lies in the same tables in every schema, so it holds before a move is done.
             first = decisions::controls(store.as_mut())?;
-            Ok(store)
+            Ok(if is_behind {
+                Start::Behind(store, moving)
+            } else {
+                Start::Ready(store)
+            })
         });
         let store = match connected {
-            Ok(store) => Some(store),
+            Ok(store) => store,
             Err(error) if error.is_passing() => {
                 counters.note(&error);
-                None
+                Start::Away
             }
             Err(error) => return Err(error),
         };
+        let moving = matches!(store, Start::Behind(..)).then_some(moved);
         let spool = open_spool(options, &counters)?;
         let shared = Arc::new(Shared {
             queue: Queue::new(options.queue_rows),
@@ -155,20 +181,59 @@ impl Ledger {
             keep_days: options.keep_days,
         };
         start("ledger-keeper", move || keeping.keep(&jobs))?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                readers: start_readers(&address)?,
-                controls,
-                limits,
-                seal: options.capture_key.map(|key| Arc::new(Seal::new(&key))),
-                writing: Some(Writing {
-                    shared,
-                    keeper,
-                    publisher,
-                    done: Mutex::new(done),
-                }),
+        let writing = Writing {
+            shared,
+            keeper,
+            publisher,
+            done: Mutex::new(done),
+            moving,
+        };
+        let patient_until = Instant::now() + PATIENCE;
+        let moved = loop {
+            let moved = writing.moved();
+            if moved.is_some() || Instant::now() >= patient_until {
+                break moved;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let inner = Inner {
+            readers: start_readers(&address)?,
+            controls,
+            limits,
+            seal: options.capture_key.map(|key| Arc::new(Seal::new(&key))),
+            writing: Some(writing),
+        };
+        match moved {
+            Some(Err(error)) if !error.is_passing() => Err(error),
+            _ => Ok(Self {
+                inner: Arc::new(inner),
             }),
-        })
+        }
+    }
+
+    /// Whether a ledger of an earlier version is still being brought forward. Until that is done, rows are spooled and
+    /// questions get [`LedgerError::OlderSchema`].
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        let writing = self.inner.writing.as_ref();
+        writing.is_some_and(|writing| writing.moved().is_none())
+    }
+
+    /// Returns when the ledger has been brought forward, which it mostly is from the start; why not, if it could not
+    /// be. It is then tried again, as with a database that does not answer.
+    pub fn moved(&self) -> impl Future<Output = Result<(), String>> + Send + use<> {
+        let writing = self.inner.writing.as_ref();
+        let moving = writing.and_then(|writing| writing.moving.clone());
+        async move {
+            let Some(mut moving) = moving else {
+                return Ok(());
+            };
+            match moving.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(Err(error))) => Err(error.to_string()),
+                Ok(_) => Ok(()),
+                Err(_) => Err(LedgerError::Closed.to_string()),
+            }
+        }
     }
 
     /// Records a request. Never blocks, never fails: what finds no room is counted in `stats().lost`.
@@ -443,6 +508,10 @@ impl Ledger {
         for thread in done {
             // An error says that the thread has ended, which is what is waited for.
             let _ = thread.await;
+            // All is spooled now. A move that is cut off never happened, and begins anew with the next start.
+            if writing.moved().is_none() {
+                break;
+            }
         }
     }
 

@@ -10,6 +10,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use crate::error::LedgerError;
 use crate::ingest::{self, Written};
 use crate::pace::Pace;
@@ -18,6 +20,18 @@ use crate::record::Record;
 use crate::spool::{Spool, load};
 use crate::stats::Counters;
 use crate::store::{Address, Store, migrate};
+
+/// What the writer begins with.
+pub(crate) enum Start {
+    Ready(Box<dyn Store>),
+    /// Of an earlier schema: it is moved first, and the records that come meanwhile are spooled.
+    Behind(Box<dyn Store>, Moving),
+    Away,
+}
+
+/// How far the move to this program's schema is; `None` while it goes on. An error ends it: the writer tries again
+/// as with a database that is away.
+pub(crate) type Moving = watch::Sender<Option<Result<(), LedgerError>>>;
 
 /// A database that takes longer than this is slow: records go to the spool instead of waiting.
 const SLOW: Duration = Duration::from_millis(500);
@@ -231,14 +245,26 @@ impl Line {
 }
 
 /// Runs until the mover is done and the batch in hand is settled.
-pub(crate) fn write_batches(shared: &Shared, store: Option<Box<dyn Store>>) {
+pub(crate) fn write_batches(shared: &Shared, start: Start) {
     let queue = &shared.queue;
-    queue.lock().is_up = store.is_some();
     let mut line = Line {
-        store,
+        store: None,
         retry_at: Instant::now(),
         pause: FIRST_PAUSE,
     };
+    match start {
+        Start::Ready(store) => line.store = Some(store),
+        Start::Behind(mut store, moving) => {
+            let moved = migrate(store.as_mut());
+            match &moved {
+                Ok(()) => line.store = Some(store),
+                Err(error) => line.lost(shared, error),
+            }
+            moving.send_replace(Some(moved));
+        }
+        Start::Away => {}
+    }
+    queue.lock().is_up = line.store.is_some();
     let mut adopt_at = Instant::now() + ADOPT_EVERY;
     loop {
         line.try_connect(shared);

@@ -5,6 +5,10 @@
 
 mod suite;
 
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
 use secateur_ledger::testing::Postgres;
 use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError};
 
@@ -17,7 +21,7 @@ const POSTGRES: [&str; 2] = [
     include_str!("fixtures/v2.postgres.sql"),
 ];
 
-async fn is_whole(url: &str, spool: &std::path::Path) {
+async fn is_whole(url: &str, spool: &Path) {
     let ledger = suite::open(url, spool).await;
     let rows = ledger.rows(&Filter::default(), None, 10).await.unwrap();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
@@ -61,17 +65,130 @@ async fn is_whole(url: &str, spool: &std::path::Path) {
 async fn every_sqlite_schema_is_brought_forward() {
     for fixture in SQLITE {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("old.db");
-        rusqlite::Connection::open(&path)
-            .unwrap()
-            .execute_batch(fixture)
-            .unwrap();
+        let path = old_sqlite(folder.path(), fixture);
         is_whole(
             &format!("sqlite:{}", path.display()),
             &folder.path().join("spool"),
         )
         .await;
     }
+}
+
+/// Somebody else who is at the database until let go, on a thread of their own: bringing it forward takes as long.
+struct Other {
+    lets_go: mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Other {
+    /// `at_it` says when it has the database, and waits to be let go.
+    fn begin(at_it: impl FnOnce(&dyn Fn()) + Send + 'static) -> Self {
+        let (lets_go, go) = mpsc::channel();
+        let (has_it, is_held) = mpsc::channel();
+        let hold = move || {
+            has_it.send(()).unwrap();
+            // An error lets go as well.
+            let _ = go.recv();
+        };
+        let thread = std::thread::spawn(move || at_it(&hold));
+        is_held.recv().unwrap();
+        Self { lets_go, thread }
+    }
+
+    fn at_sqlite(path: &Path) -> Self {
+        let other = rusqlite::Connection::open(path).unwrap();
+        Self::begin(move |hold| {
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
+            hold();
+            other.execute_batch("ROLLBACK").unwrap();
+        })
+    }
+
+    fn at_postgres(url: &str) -> Self {
+        let url = url.to_owned();
+        Self::begin(move |hold| {
+            let mut other = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+            let lock = "BEGIN; LOCK TABLE audit IN ROW EXCLUSIVE MODE";
+            other.batch_execute(lock).unwrap();
+            hold();
+            other.batch_execute("ROLLBACK").unwrap();
+        })
+    }
+
+    fn let_go(self) {
+        drop(self.lets_go);
+        self.thread.join().unwrap();
+    }
+}
+
+async fn rows_wait_until_it_is_brought_forward(url: &str, spool: &Path, other: Other) {
+    let ledger = suite::open(url, spool).await;
+    assert!(ledger.is_moving());
+    assert!(ledger.controls().borrow().is_retired("agent", "m3"));
+    let refused = ledger.rows(&Filter::default(), None, 10).await;
+    assert!(
+        matches!(refused, Err(LedgerError::OlderSchema { .. })),
+        "{refused:?}"
+    );
+    ledger.record(suite::row(5));
+    ledger.flush().await;
+    assert_eq!(ledger.stats().spooled, 1);
+    other.let_go();
+    assert_eq!(ledger.moved().await, Ok(()));
+    assert!(!ledger.is_moving());
+    for _ in 0..100 {
+        if ledger.stats().spooled == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let rows = ledger.rows(&Filter::default(), None, 10).await.unwrap();
+    assert_eq!(rows.len(), 5, "{:?}", ledger.stats());
+    ledger.close().await;
+}
+
+fn old_sqlite(folder: &Path, fixture: &str) -> PathBuf {
+    let path = folder.join("old.db");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(fixture).unwrap();
+    old.pragma_update(None, "journal_mode", "WAL").unwrap();
+    path
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ledger_that_takes_long_to_bring_forward_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = old_sqlite(folder.path(), SQLITE[1]);
+    let (sqlite, spool) = (
+        format!("sqlite:{}", path.display()),
+        folder.path().join("spool"),
+    );
+    rows_wait_until_it_is_brought_forward(&sqlite, &spool, Other::at_sqlite(&path)).await;
+    let postgres = Postgres::shared().new_database();
+    run_in(&postgres, POSTGRES[0]);
+    let (other, spool) = (
+        Other::at_postgres(&postgres),
+        folder.path().join("another spool"),
+    );
+    rows_wait_until_it_is_brought_forward(&postgres, &spool, other).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_does_not_wait_for_a_ledger_that_is_brought_forward() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = Postgres::shared().new_database();
+    run_in(&url, POSTGRES[0]);
+    let other = Other::at_postgres(&url);
+    let spool = folder.path().join("spool");
+    let ledger = suite::open(&url, &spool).await;
+    ledger.record(suite::row(5));
+    let closed = tokio::time::timeout(Duration::from_secs(5), ledger.close()).await;
+    assert!(closed.is_ok());
+    other.let_go();
+    let again = suite::open(&url, &spool).await;
+    assert_eq!(again.moved().await, Ok(()));
+    let rows = again.rows(&Filter::default(), None, 10).await.unwrap();
+    assert!(rows.len() >= 4, "{rows:?}");
 }
 
 fn run_in(url: &str, sql: &str) {

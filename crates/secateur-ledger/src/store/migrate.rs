@@ -28,8 +28,10 @@ pub(crate) const SCHEMA_VERSION: i64 = STEPS.len() as i64;
 const LOCK: i64 = 7_732_283_001;
 
 pub(crate) fn migrate(store: &mut dyn Store) -> Result<(), LedgerError> {
-    in_transaction(store, |store| {
+    let from = in_transaction(store, |store| {
         if store.database() == Database::Postgres {
+            // What is done to many rows, and waiting for whoever does it, takes longer than a question may.
+            store.script("SET LOCAL statement_timeout = 0")?;
             // Replicas that start together wait for the first here; the lock ends with the transaction.
             store.query(
                 "SELECT pg_advisory_xact_lock($1)::TEXT",
@@ -60,8 +62,19 @@ pub(crate) fn migrate(store: &mut dyn Store) -> Result<(), LedgerError> {
                 &[Value::owned(SCHEMA_VERSION.to_string())],
             )?;
         }
-        Ok(())
-    })
+        Ok(found)
+    })?;
+    if (1..SCHEMA_VERSION).contains(&from) && store.database() == Database::Sqlite {
+        // The log now has a copy of all that was moved. Where a reader is in its way, it shrinks another time.
+        store.query("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
+    }
+    Ok(())
+}
+
+/// Whether an earlier version of this program made it, so that `migrate` may take long: it moves every row.
+pub(crate) fn is_behind(store: &mut dyn Store) -> bool {
+    // A database without any version is new, and one that does not answer says so when it is used.
+    version(store).is_ok_and(|found| (1..SCHEMA_VERSION).contains(&found))
 }
 
 /// For those who only read: the schema must be the one that the queries are written for.
@@ -78,9 +91,10 @@ pub(crate) fn check_version(store: &mut dyn Store) -> Result<(), LedgerError> {
             found,
             known: SCHEMA_VERSION,
         }),
-        std::cmp::Ordering::Less => Err(LedgerError::Refused(format!(
-            "the ledger has the older schema {found}; start `secateur serve` of this version once to bring it to {SCHEMA_VERSION}"
-        ))),
+        std::cmp::Ordering::Less => Err(LedgerError::OlderSchema {
+            found,
+            known: SCHEMA_VERSION,
+        }),
     }
 }
 

@@ -14,7 +14,7 @@ mod tls;
 mod value;
 
 pub(crate) use address::Address;
-pub(crate) use migrate::{check_version, migrate};
+pub(crate) use migrate::{check_version, is_behind, migrate};
 pub(crate) use value::{Kind, Table, Value};
 
 use crate::error::LedgerError;

@@ -22,6 +22,7 @@ pub(crate) async fn attach(
     let Some(ledger) = open(&config).await? else {
         return Ok(None);
     };
+    tell_of_move(&ledger, log);
     let also = Arc::clone(&parts.sink);
     parts.sink = Arc::new(Both(also, Arc::new(LedgerSink(ledger.clone()))));
     set_limits(&ledger, &config);
@@ -40,6 +41,22 @@ pub(crate) async fn attach(
         }
     }
     Ok(Some(ledger))
+}
+
+/// A large ledger of an earlier version is brought forward while requests are answered already.
+fn tell_of_move(ledger: &Ledger, log: &Log) {
+    if !ledger.is_moving() {
+        return;
+    }
+    let meanwhile = "rows are spooled, pages and `secateur audit` come back when it is done";
+    log.line("info", "ledger_moving", &[("meanwhile", meanwhile.into())]);
+    let (moved, log) = (ledger.moved(), log.clone());
+    tokio::spawn(async move {
+        match moved.await {
+            Ok(()) => log.line("info", "ledger_moved", &[]),
+            Err(reason) => log.line("error", "ledger_not_moved", &[("reason", reason.into())]),
+        }
+    });
 }
 
 /// Tells the ledger how much cut text each workload may keep.
