@@ -69,7 +69,7 @@ fn write_all(
             Record::Score(_) => None,
         })
         .collect();
-    rows.sort_by(|one, other| one.order().cmp(&other.order()));
+    Entry::sort(&mut rows);
     let rows = store.insert_rows(&rows, rest)?;
     let mut rollup = Rollup::default();
     rows.iter().for_each(|entry| rollup.add(*entry));

@@ -146,11 +146,31 @@ pub(crate) struct Entry<'r> {
 }
 
 impl Entry<'_> {
-    /// By this they come in order of time and id, the same ones one after the other.
-    pub(crate) fn order(&self) -> (Millis, Option<u64>, &str) {
-        let fresh = self.own.fresh.map(i64::cast_unsigned);
-        let name = if fresh.is_some() { "" } else { &self.like.id };
-        (self.own.at, fresh, name)
+    /// In the order of time, and of one time the same ones one after the other.
+    pub(crate) fn sort(entries: &mut Vec<Self>) {
+        // What is compared lies side by side, without a look at the row. No time is negative.
+        let key = |own: &Own| {
+            let [at, fresh] = [own.at, own.fresh.unwrap_or(0)].map(i64::cast_unsigned);
+            (u128::from(at) << 64) | u128::from(fresh)
+        };
+        let mut keyed: Vec<(u128, Self)> = entries
+            .drain(..)
+            .map(|entry| (key(entry.own), entry))
+            .collect();
+        keyed.sort_unstable_by(|(key, entry), (other_key, other)| {
+            let by_name = || entry.name().cmp(other.name());
+            key.cmp(other_key).then_with(by_name)
+        });
+        entries.extend(keyed.into_iter().map(|(_, entry)| entry));
+    }
+
+    /// The id, where it is not a number.
+    fn name(&self) -> &str {
+        if self.own.fresh.is_some() {
+            ""
+        } else {
+            &self.like.id
+        }
     }
 
     /// The whole row.
