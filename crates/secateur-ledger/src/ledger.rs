@@ -1,39 +1,31 @@
 //! The handle: what the rest of the program sees of the ledger.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
 use crate::captured::{self, CapturedCut, Recalled};
 use crate::control::{Controls, Retired, Score, StackEvent, Switch};
 use crate::decisions;
-use crate::desk::{self, Caller, Job, Keeper, publish};
+use crate::desk::{self, Job, publish};
 use crate::error::LedgerError;
 use crate::holdout;
 use crate::late_plan::LatePlan;
 use crate::listing;
 use crate::moment::now;
+use crate::opening::{self, on_a_thread};
 use crate::options::{CaptureLimits, LedgerOptions};
 use crate::query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
-use crate::queue::Queue;
 use crate::record::Record;
 use crate::row::{Millis, Row};
 use crate::scores;
 use crate::seal::Seal;
-use crate::spool::{MAX_SPOOL_BYTES, Spool};
 use crate::stats::{Counters, LedgerStats};
-use crate::store::{Address, Store, is_behind, migrate};
+use crate::store::Store;
 use crate::totals;
-use crate::worker::{Shared, Start, move_batches, write_batches};
-
-/// Threads that answer questions.
-const READERS: usize = 3;
-/// How long opening waits for a ledger of an earlier schema to be brought forward. A large one goes on without it.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::worker::Shared;
 
 /// A cheap handle; all clones are the same ledger. When the last one goes, what is queued is still
 /// brought home, but only [`Ledger::close`] waits for it.
@@ -43,7 +35,7 @@ pub struct Ledger {
 }
 
 /// By workload.
-type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
+pub(crate) type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
 
 fn limits_of(limits: &Limits, workload: &str) -> CaptureLimits {
     let all = limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,29 +43,29 @@ fn limits_of(limits: &Limits, workload: &str) -> CaptureLimits {
 }
 
 #[derive(Debug)]
-struct Inner {
-    readers: Sender<Job>,
-    controls: watch::Receiver<Arc<Controls>>,
-    limits: Limits,
-    seal: Option<Arc<Seal>>,
+pub(crate) struct Inner {
+    pub(crate) readers: Sender<Job>,
+    pub(crate) controls: watch::Receiver<Arc<Controls>>,
+    pub(crate) limits: Limits,
+    pub(crate) seal: Option<Arc<Seal>>,
     /// Not there if opened for reading.
-    writing: Option<Writing>,
+    pub(crate) writing: Option<Writing>,
 }
 
 #[derive(Debug)]
-struct Writing {
-    shared: Arc<Shared>,
-    keeper: Sender<Job>,
-    publisher: watch::Sender<Arc<Controls>>,
+pub(crate) struct Writing {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) keeper: Sender<Job>,
+    pub(crate) publisher: watch::Sender<Arc<Controls>>,
     /// Of the mover and of the writer, in this order.
-    done: Mutex<Vec<oneshot::Receiver<()>>>,
+    pub(crate) done: Mutex<Vec<oneshot::Receiver<()>>>,
     /// Not there if there was nothing to move.
-    moving: Option<watch::Receiver<Option<Result<(), LedgerError>>>>,
+    pub(crate) moving: Option<watch::Receiver<Option<Result<(), LedgerError>>>>,
 }
 
 impl Writing {
     /// What came of bringing the ledger forward; nothing while that goes on.
-    fn moved(&self) -> Option<Result<(), LedgerError>> {
+    pub(crate) fn moved(&self) -> Option<Result<(), LedgerError>> {
         match &self.moving {
             Some(moving) => moving.borrow().clone(),
             None => Some(Ok(())),
@@ -98,7 +90,10 @@ impl Ledger {
     /// The address is wrong, the file or the spool folder cannot be used, or the schema is newer than
     /// this program.
     pub async fn open(options: LedgerOptions) -> Result<Self, LedgerError> {
-        on_a_thread(move || Self::open_here(&options)).await
+        let inner = on_a_thread(move || opening::open(&options)).await?;
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Opens a ledger that is there, for questions only. Nothing is created, migrated or replayed.
@@ -109,106 +104,11 @@ impl Ledger {
         url: &str,
         capture_key: Option<[u8; 32]>,
     ) -> Result<Self, LedgerError> {
-        let address = Address::parse(url)?;
-        let (address, _) = on_a_thread(move || {
-            Caller::new(address.clone(), true).ask(|_| Ok(()))?;
-            Ok((address, ()))
-        })
-        .await?;
-        let (_, controls) = watch::channel(Arc::default());
+        let url = url.to_owned();
+        let open = move || opening::open_for_reading(&url, capture_key);
         Ok(Self {
-            inner: Arc::new(Inner {
-                readers: start_readers(&address)?,
-                controls,
-                limits: Arc::default(),
-                seal: capture_key.map(|key| Arc::new(Seal::new(&key))),
-                writing: None,
-            }),
+            inner: Arc::new(on_a_thread(open).await?),
         })
-    }
-
-    fn open_here(options: &LedgerOptions) -> Result<Self, LedgerError> {
-        let address = Address::parse(&options.url)?;
-        let counters = Counters::default();
-        let mut first = Controls::default();
-        let (moving, moved) = watch::channel(None);
-        let connected = address.connect(false).and_then(|mut store| {
-            let is_behind = is_behind(store.as_mut());
-            if !is_behind {
-                migrate(store.as_mut())?;
-            }
-            // What was decided lies in the same tables in every schema, so it holds before a move is done.
-            first = decisions::controls(store.as_mut())?;
-            Ok(if is_behind {
-                Start::Behind(store, moving)
-            } else {
-                Start::Ready(store)
-            })
-        });
-        let store = match connected {
-            Ok(store) => store,
-            Err(error) if error.is_passing() => {
-                counters.note(&error);
-                Start::Away
-            }
-            Err(error) => return Err(error),
-        };
-        let moving = matches!(store, Start::Behind(..)).then_some(moved);
-        let spool = open_spool(options, &counters)?;
-        let shared = Arc::new(Shared {
-            queue: Queue::new(options.queue_rows),
-            counters,
-            spool: Mutex::new(spool),
-            address: address.clone(),
-            flush_every: options
-                .flush_every
-                .clamp(Duration::from_millis(1), Duration::from_secs(1)),
-        });
-        let (publisher, controls) = watch::channel(Arc::new(first));
-        let limits = Arc::default();
-        let mut done = Vec::new();
-        let mover = Arc::clone(&shared);
-        done.push(start("ledger-mover", move || move_batches(&mover))?);
-        let writer = Arc::clone(&shared);
-        done.push(start("ledger-writer", move || {
-            write_batches(&writer, store);
-        })?);
-        let (keeper, jobs) = mpsc::channel();
-        let keeping = Keeper {
-            caller: Caller::new(address.clone(), false),
-            controls: publisher.clone(),
-            limits: Arc::clone(&limits),
-            keep_days: options.keep_days,
-        };
-        start("ledger-keeper", move || keeping.keep(&jobs))?;
-        let writing = Writing {
-            shared,
-            keeper,
-            publisher,
-            done: Mutex::new(done),
-            moving,
-        };
-        let patient_until = Instant::now() + PATIENCE;
-        let moved = loop {
-            let moved = writing.moved();
-            if moved.is_some() || Instant::now() >= patient_until {
-                break moved;
-            }
-            thread::sleep(Duration::from_millis(5));
-        };
-        let inner = Inner {
-            readers: start_readers(&address)?,
-            controls,
-            limits,
-            seal: options.capture_key.map(|key| Arc::new(Seal::new(&key))),
-            writing: Some(writing),
-        };
-        match moved {
-            Some(Err(error)) if !error.is_passing() => Err(error),
-            _ => Ok(Self {
-                inner: Arc::new(inner),
-            }),
-        }
     }
 
     /// Whether a ledger of an earlier version is still being brought forward. Until that is done, rows are spooled and
@@ -540,52 +440,4 @@ impl Ledger {
         })
         .await
     }
-}
-
-fn open_spool(options: &LedgerOptions, counters: &Counters) -> Result<Spool, LedgerError> {
-    let unusable = |error: std::io::Error| LedgerError::Spool {
-        path: options.spool_dir.clone(),
-        reason: error.to_string(),
-    };
-    let spool = Spool::open(&options.spool_dir, MAX_SPOOL_BYTES).map_err(unusable)?;
-    Counters::add(&counters.spooled, spool.records());
-    Ok(spool)
-}
-
-fn start_readers(address: &Address) -> Result<Sender<Job>, LedgerError> {
-    let (readers, jobs) = mpsc::channel();
-    let jobs = Arc::new(Mutex::new(jobs));
-    for _ in 0..READERS {
-        let (jobs, caller) = (Arc::clone(&jobs), Caller::new(address.clone(), true));
-        start("ledger-reader", move || desk::read(&jobs, caller))?;
-    }
-    Ok(readers)
-}
-
-/// The receiver learns when the thread has ended.
-fn start(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<oneshot::Receiver<()>, LedgerError> {
-    let (done, is_done) = oneshot::channel();
-    let run = move || {
-        work();
-        let _ = done.send(());
-    };
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(run)
-        .map_err(|error| LedgerError::Unreachable(format!("no thread: {error}")))?;
-    Ok(is_done)
-}
-
-/// Databases are opened on a thread of their own: opening blocks.
-async fn on_a_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, LedgerError> + Send + 'static,
-) -> Result<T, LedgerError> {
-    let (tell, told) = oneshot::channel();
-    start("ledger-open", move || {
-        let _ = tell.send(work());
-    })?;
-    told.await.map_err(|_| LedgerError::Closed)?
 }

@@ -19,6 +19,7 @@ mod ledger;
 mod listing;
 pub mod moment;
 mod number;
+mod opening;
 mod options;
 mod pace;
 mod plain;

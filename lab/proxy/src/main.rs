@@ -9,7 +9,7 @@
 //!
 //! `--write` keeps the page as `RESULTS.md`, `--no-peers` leaves the other gateways out, `--quick` takes few rounds,
 //! `--rounds`, `--seconds` (of a slice) and `--connections` change the load, `--bodies 1,100` picks sizes in KB and
-//! `--bodies 1e` events, `--part closed` or `--part paced` one of the two tables.
+//! `--bodies 1e` events, `--part closed`, `--part paced` or `--part audit` one of the tables.
 
 mod answer;
 mod bodies;
@@ -43,6 +43,7 @@ struct Options {
     bodies: Vec<(usize, bool)>,
     closed: bool,
     paced: bool,
+    audit: bool,
     peers: bool,
     write: bool,
 }
@@ -59,6 +60,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
             .collect(),
         closed: true,
         paced: true,
+        audit: true,
         peers: true,
         write: false,
     };
@@ -78,11 +80,15 @@ fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
                 };
                 options.bodies = value()?.split(',').map(body).collect::<Outcome<_>>()?;
             }
-            "--part" => match value()?.as_str() {
-                "closed" => options.paced = false,
-                "paced" => options.closed = false,
-                other => return Err(format!("no part {other}").into()),
-            },
+            "--part" => {
+                let part = value()?;
+                if !["closed", "paced", "audit"].contains(&part.as_str()) {
+                    return Err(format!("no part {part}").into());
+                }
+                options.closed = part == "closed";
+                options.paced = part == "paced";
+                options.audit = part == "audit";
+            }
             _ => return Err(format!("unknown flag {flag}").into()),
         }
     }

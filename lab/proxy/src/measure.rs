@@ -23,6 +23,8 @@ const COMPARED: [&str; 3] = [HYPER, OURS, BARE];
 
 /// Peers that answer too few requests for a short look.
 const SLOW: [&str; 2] = ["litellm", "portkey"];
+/// Rounds with and without audit, for each of the others: what it costs is small beside what slices differ by.
+const AUDIT_ROUNDS: usize = 4;
 /// Slices of a lane that no goal compares within a round.
 const OTHER_ROUNDS: usize = 2;
 
@@ -35,17 +37,19 @@ pub(crate) struct Lane {
     url: String,
     headers: Vec<(&'static str, String)>,
     process: Option<u32>,
+    upstream: u32,
     /// Whether it goes on working when nothing is asked any more.
     keeps_rows: bool,
 }
 
 impl Lane {
-    pub(crate) fn new(name: &str, url: &str, process: u32) -> Self {
+    pub(crate) fn new(name: &str, url: &str, process: u32, upstream: u32) -> Self {
         Self {
             name: name.to_owned(),
             url: url.to_owned(),
             headers: Vec::new(),
             process: Some(process),
+            upstream,
             keeps_rows: name.starts_with(OURS) && name != BARE,
         }
     }
@@ -56,6 +60,7 @@ impl Lane {
             url: url.to_owned(),
             headers: headers.to_vec(),
             process: None,
+            upstream: 0,
             keeps_rows: false,
         }
     }
@@ -69,10 +74,6 @@ impl Lane {
             tokio::time::sleep(SETTLE).await;
         }
     }
-
-    fn cpu_time(&self) -> Duration {
-        self.process.map_or(Duration::ZERO, cpu_time)
-    }
 }
 
 /// One turn of a lane.
@@ -81,6 +82,8 @@ pub(crate) struct Slice {
     pub(crate) measured: Measured,
     /// Processor time of the server for each request, in microseconds.
     pub(crate) cpu_us: f64,
+    /// The same of client, server and upstream together.
+    pub(crate) all_us: f64,
 }
 
 /// What a lane did in all rounds.
@@ -127,9 +130,18 @@ impl Rows {
         other: &str,
         by: impl Fn(&Measured, &Measured) -> f64,
     ) -> Spread {
+        self.compare_slices(one, other, |one, other| by(&one.measured, &other.measured))
+    }
+
+    pub(crate) fn compare_slices(
+        &self,
+        one: &str,
+        other: &str,
+        by: impl Fn(&Slice, &Slice) -> f64,
+    ) -> Spread {
         let slices = |name| self.find(name).map_or(&[][..], |row| &row.slices);
         let rounds = slices(one).iter().zip(slices(other));
-        Spread::of(rounds.map(|(one, other)| by(&one.measured, &other.measured)))
+        Spread::of(rounds.map(|(one, other)| by(one, other)))
     }
 }
 
@@ -165,6 +177,8 @@ impl Spread {
 pub(crate) struct Results {
     pub(crate) closed: Vec<Rows>,
     pub(crate) paced: Vec<Rows>,
+    /// With a ledger and without, and nothing else.
+    pub(crate) audit: Vec<Rows>,
     pub(crate) alone: Rows,
 }
 
@@ -172,6 +186,7 @@ pub(crate) async fn measure(options: &Options, lanes: &[Lane]) -> Results {
     let mut results = Results {
         closed: Vec::new(),
         paced: Vec::new(),
+        audit: Vec::new(),
         alone: Rows {
             body: (400_000, false),
             rate: 0.0,
@@ -179,6 +194,15 @@ pub(crate) async fn measure(options: &Options, lanes: &[Lane]) -> Results {
         },
     };
     for &body in &options.bodies {
+        if options.audit {
+            progress(&format!("{}: with and without audit", label(body)));
+            results
+                .audit
+                .push(with_and_without(options, lanes, body).await);
+        }
+        if !(options.closed || options.paced) {
+            continue;
+        }
         progress(&format!("{}: throughput", label(body)));
         let closed = throughput(options, lanes, body).await;
         let rate = closed.per_second(HYPER).min(closed.per_second(OURS)) / 2.0;
@@ -223,6 +247,17 @@ async fn throughput(options: &Options, lanes: &[Lane], body: (usize, bool)) -> R
     }
 }
 
+async fn with_and_without(options: &Options, lanes: &[Lane], body: (usize, bool)) -> Rows {
+    let is_one = |lane: &&Lane| [OURS, BARE].contains(&lane.name.as_str());
+    let lanes: Vec<&Lane> = lanes.iter().filter(is_one).collect();
+    let rounds = options.rounds * AUDIT_ROUNDS;
+    Rows {
+        body,
+        rate: 0.0,
+        rows: turns(&lanes, rounds, options.slice, options.connections, body).await,
+    }
+}
+
 /// Closed loops, lane after lane, in rounds.
 async fn turns(
     lanes: &[&Lane],
@@ -240,14 +275,24 @@ async fn turns(
         for turn in 0..lanes.len() {
             let at = (round + turn) % lanes.len();
             let (lane, load) = (lanes[at], &mut loads[at]);
-            let before = Rc::new(Cell::new(Duration::ZERO));
-            let (process, note) = (lane.process, Rc::clone(&before));
-            let begins = move || note.set(process.map_or(Duration::ZERO, cpu_time));
-            let measured = load.slice(length, begins).await;
-            let cpu = lane.cpu_time().saturating_sub(before.get());
+            let before = Rc::new(Cell::new([Duration::ZERO; 2]));
+            let (process, upstream) = (lane.process, lane.upstream);
+            let now = move || {
+                let own = process.map_or(Duration::ZERO, cpu_time);
+                let others = [upstream, std::process::id()].map(cpu_time);
+                [own, own + others.iter().sum::<Duration>()]
+            };
+            let note = Rc::clone(&before);
+            let measured = load.slice(length, move || note.set(now())).await;
+            let (now, before, answered) = (now(), before.get(), measured.answered().max(1));
+            let [cpu_us, all_us] = [0, 1].map(|at| {
+                let took: Duration = now[at].saturating_sub(before[at]);
+                took.as_secs_f64() * 1e6 / answered as f64
+            });
             rows[at].slices.push(Slice {
-                cpu_us: cpu.as_secs_f64() * 1e6 / measured.answered().max(1) as f64,
                 measured,
+                cpu_us,
+                all_us,
             });
             lane.settle().await;
         }
@@ -277,6 +322,7 @@ async fn half_load(options: &Options, lanes: &[Lane], body: (usize, bool), rate:
             rows[at].slices.push(Slice {
                 measured: loads[at].slice(rate, options.slice),
                 cpu_us: 0.0,
+                all_us: 0.0,
             });
             lanes[at].settle().await;
         }
