@@ -7,7 +7,7 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use crate::error::LedgerError;
-use crate::plain::{Entry, Own};
+use crate::plain::{Entry, Figures};
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
 use crate::scores::SCORE;
@@ -53,10 +53,10 @@ fn write_all(
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
     let whole = records.iter().filter_map(|record| match record {
-        Record::Row(row) => Some(Own::of(row)),
+        Record::Row(row) => Some(Figures::of(row)),
         _ => None,
     });
-    let whole: Vec<Own> = whole.collect();
+    let whole: Vec<Figures> = whole.collect();
     let mut own_of_whole = whole.iter();
     let mut rows: Vec<Entry<'_>> = records
         .iter()

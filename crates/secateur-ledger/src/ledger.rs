@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{oneshot, watch};
 
+use crate::alike::Alike;
 use crate::captured::{self, CapturedCut, Recalled};
 use crate::control::{Controls, Retired, Score, StackEvent, Switch};
 use crate::decisions;
@@ -17,6 +18,7 @@ use crate::listing;
 use crate::moment::now;
 use crate::opening::{self, on_a_thread};
 use crate::options::{CaptureLimits, LedgerOptions};
+use crate::plain::Figures;
 use crate::query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 use crate::record::Record;
 use crate::row::{Millis, Row};
@@ -139,6 +141,12 @@ impl Ledger {
     /// Records a request. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
         self.push(Record::of(row), None);
+    }
+
+    /// Records a request that no mechanic looked at, in the same way and with less work than by its row. It has no
+    /// session, no steps and nothing else but this.
+    pub fn record_plain(&self, id: &str, alike: &Alike<'_>, figures: Figures) {
+        self.push(Record::plain(id, alike, figures), None);
     }
 
     /// Records a request whose plan is written out later, off the caller's thread. A plan that the row

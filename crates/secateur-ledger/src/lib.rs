@@ -4,6 +4,7 @@
 //! Recording never blocks and never fails: rows go through a bounded queue to the ledger's own threads,
 //! and to a spool on disk while the database is slow or gone.
 
+mod alike;
 mod captured;
 mod columns;
 mod control;
@@ -39,6 +40,7 @@ pub mod testing;
 mod totals;
 mod worker;
 
+pub use alike::Alike;
 pub use captured::{CapturedCut, Recalled};
 pub use control::{Controls, Retired, Score, StackEvent, StackEventKind, Switch};
 pub use error::LedgerError;
@@ -46,6 +48,7 @@ pub use late_plan::LatePlan;
 pub use ledger::Ledger;
 pub use moment::{day_of, day_start};
 pub use options::{CaptureLimits, LedgerOptions, default_url, url_beside};
+pub use plain::Figures;
 pub use query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 pub use row::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};
 pub use stats::LedgerStats;

@@ -7,34 +7,52 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use crate::alike::Alike;
 use crate::number::{self, LAST_TIME, fresh};
 use crate::row::{Millis, Row, UsageRow};
 
 /// Rows that are remembered for those like them, by thread.
 const MAX_REMEMBERED: usize = 4;
 
-/// What a row has for itself.
+/// What a request has for itself, even if no mechanic looked at it. Fields as in [`Row`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Own {
-    pub(crate) at: Millis,
+#[expect(missing_docs, reason = "as in Row")]
+pub struct Figures {
+    at: Millis,
     /// What tells its id from others of the same millisecond, where the id begins with its time.
-    pub(crate) fresh: Option<i64>,
-    pub(crate) bytes_before: u64,
-    pub(crate) bytes_after: u64,
-    pub(crate) response_bytes: u64,
-    pub(crate) added_us: u64,
-    pub(crate) upstream_head_us: Option<u64>,
-    pub(crate) total_us: u64,
-    pub(crate) usage: UsageRow,
-    pub(crate) actual_usd: Option<f64>,
-    pub(crate) actual_input_usd: Option<f64>,
+    fresh: Option<i64>,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub response_bytes: u64,
+    pub added_us: u64,
+    pub upstream_head_us: Option<u64>,
+    pub total_us: u64,
+    pub usage: UsageRow,
+    pub actual_usd: Option<f64>,
+    pub actual_input_usd: Option<f64>,
 }
 
-impl Own {
+impl Figures {
+    /// Those of a request with this id, which came in then. The others are zero.
+    #[must_use]
+    pub fn new(id: &str, at: Millis) -> Self {
+        Self {
+            at,
+            fresh: fresh(id, at),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn at(&self) -> Millis {
+        self.at
+    }
+
+    pub(crate) fn fresh(&self) -> Option<i64> {
+        self.fresh
+    }
+
     pub(crate) fn of(row: &Row) -> Self {
         Self {
-            at: row.at,
-            fresh: fresh(&row.id, row.at),
             bytes_before: row.bytes_before,
             bytes_after: row.bytes_after,
             response_bytes: row.response_bytes,
@@ -44,14 +62,19 @@ impl Own {
             usage: row.usage,
             actual_usd: row.receipt.actual_usd,
             actual_input_usd: row.receipt.actual_input_usd,
+            ..Self::new(&row.id, row.at)
         }
     }
 
-    /// Gives a row these figures in place of its own.
+    /// Gives a row these figures in place of its own, and the id that they tell.
     fn put_into(&self, row: &mut Row) {
         row.id = self
             .fresh
             .map_or_else(String::new, |fresh| number::id(self.at, fresh));
+        self.put_numbers_into(row);
+    }
+
+    pub(crate) fn put_numbers_into(&self, row: &mut Row) {
         row.at = self.at;
         row.bytes_before = self.bytes_before;
         row.bytes_after = self.bytes_after;
@@ -77,25 +100,32 @@ fn is_plain(row: &Row) -> bool {
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plain {
-    /// All but what [`Own`] holds.
+    /// All but what [`Figures`] holds.
     like: Arc<Row>,
-    own: Own,
+    own: Figures,
 }
 
 impl Plain {
-    /// `None`: the row has more to itself than figures, or is the first of its like. Rows like one that is fit for any
-    /// database are fit themselves, so this one need not be.
+    /// `None`: the row has more to itself than figures, or see [`Plain::find`].
     pub(crate) fn like_another(row: &Row) -> Option<Self> {
-        let is_in_range = (0..=LAST_TIME).contains(&row.at);
-        if !is_in_range || !is_plain(row) {
+        if is_plain(row) {
+            Self::find(&row.alike(), Figures::of(row))
+        } else {
+            None
+        }
+    }
+
+    /// `None`: it is the first of its like, or its time or id cannot be kept as a number. What is like a row that is fit
+    /// for any database is fit itself, so this need not be.
+    pub(crate) fn find(alike: &Alike<'_>, mut own: Figures) -> Option<Self> {
+        let is_in_range = (0..=LAST_TIME).contains(&own.at);
+        if !is_in_range || own.fresh.is_none() {
             return None;
         }
-        let mut own = Own::of(row);
-        own.fresh?;
         own.actual_usd = own.actual_usd.filter(|usd| usd.is_finite());
         own.actual_input_usd = own.actual_input_usd.filter(|usd| usd.is_finite());
         let like = REMEMBERED.with_borrow_mut(|remembered| {
-            let at = remembered.iter().position(|like| like.is_alike(row))?;
+            let at = remembered.iter().position(|like| like.alike() == *alike)?;
             remembered.swap(0, at);
             remembered.first().map(Arc::clone)
         })?;
@@ -104,12 +134,12 @@ impl Plain {
 
     /// The same for a row that is fit, and may be the first of its like.
     pub(crate) fn of(row: &Row) -> Option<Self> {
-        let own = Own::of(row);
+        let own = Figures::of(row);
         if !is_plain(row) || own.fresh.is_none() {
             return None;
         }
         let mut like = row.clone();
-        Own::default().put_into(&mut like);
+        Figures::default().put_into(&mut like);
         let like = Arc::new(like);
         REMEMBERED.with_borrow_mut(|remembered| {
             remembered.truncate(MAX_REMEMBERED - 1);
@@ -125,7 +155,7 @@ impl Plain {
         row
     }
 
-    pub(crate) fn parts(&self) -> (&Row, &Own) {
+    pub(crate) fn parts(&self) -> (&Row, &Figures) {
         (&self.like, &self.own)
     }
 }
@@ -140,7 +170,7 @@ impl Serialize for Plain {
 /// A row on its way into the database, in either form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'r> {
-    pub(crate) own: &'r Own,
+    pub(crate) own: &'r Figures,
     /// The row; where its own figures and its id are elsewhere, a row like it.
     pub(crate) like: &'r Row,
 }
@@ -149,7 +179,7 @@ impl Entry<'_> {
     /// In the order of time, and of one time the same ones one after the other.
     pub(crate) fn sort(entries: &mut Vec<Self>) {
         // What is compared lies side by side, without a look at the row. No time is negative.
-        let key = |own: &Own| {
+        let key = |own: &Figures| {
             let [at, fresh] = [own.at, own.fresh.unwrap_or(0)].map(i64::cast_unsigned);
             (u128::from(at) << 64) | u128::from(fresh)
         };
@@ -230,7 +260,7 @@ mod tests {
             assert_eq!(plain.row(), row);
             let (like, own) = plain.parts();
             assert_eq!(Entry { own, like }.row(), row);
-            let own = Own::of(&row);
+            let own = Figures::of(&row);
             let whole = Entry {
                 own: &own,
                 like: &row,

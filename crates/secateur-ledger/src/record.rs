@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::alike::Alike;
 use crate::control::Score;
 use crate::late_plan::LatePlan;
 use crate::number::LAST_TIME;
-use crate::plain::Plain;
+use crate::plain::{Figures, Plain};
 use crate::row::Row;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
@@ -37,6 +38,12 @@ impl Record {
             Some(plain) => Self::Plain(plain),
             None => Self::Row(Box::new(row)),
         }
+    }
+
+    /// A request that no mechanic looked at: no row is made for it where there was one like it.
+    pub(crate) fn plain(id: &str, alike: &Alike<'_>, figures: Figures) -> Self {
+        let found = Plain::find(alike, figures);
+        found.map_or_else(|| Self::of(alike.row(id, &figures)), Self::Plain)
     }
 
     /// A row whose plan comes later.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::alike::Alike;
+
 /// Milliseconds since 1970-01-01 UTC.
 pub type Millis = i64;
 
@@ -175,24 +177,26 @@ impl Row {
             .any(Option::is_some)
     }
 
-    /// Whether all is the same that rows have in common with others. Cheap comparisons that tell most rows apart come first.
-    pub(crate) fn is_alike(&self, other: &Self) -> bool {
-        self.status == other.status
-            && self.upstream_status == other.upstream_status
-            && self.is_stream == other.is_stream
-            && self.held_out == other.held_out
-            && self.bypassed == other.bypassed
-            && self.receipt.tokens_are_exact == other.receipt.tokens_are_exact
-            && self.workload == other.workload
-            && self.model == other.model
-            && self.stack == other.stack
-            && self.provider == other.provider
-            && self.dialect == other.dialect
-            && self.key == other.key
-            && self.ended == other.ended
-            && self.routed_to == other.routed_to
-            && self.failed_open == other.failed_open
-            && self.struck_stack == other.struck_stack
-            && self.receipt.price_date == other.receipt.price_date
+    /// What it has in common with others.
+    pub(crate) fn alike(&self) -> Alike<'_> {
+        Alike {
+            status: self.status,
+            upstream_status: self.upstream_status,
+            is_stream: self.is_stream,
+            held_out: self.held_out,
+            bypassed: self.bypassed,
+            tokens_are_exact: self.receipt.tokens_are_exact,
+            workload: &self.workload,
+            model: self.model.as_deref(),
+            stack: &self.stack,
+            provider: &self.provider,
+            dialect: self.dialect.as_deref(),
+            key: self.key.as_deref(),
+            ended: &self.ended,
+            routed_to: self.routed_to.as_deref(),
+            failed_open: self.failed_open.as_deref(),
+            struck_stack: &self.struck_stack,
+            price_date: self.receipt.price_date.as_deref(),
+        }
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use secateur_core::dialect::DialectId;
 use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
 use secateur_ledger::moment::millis;
-use secateur_ledger::{CompressRow, LatePlan, Ledger, ReceiptRow, Row, StepRow, UsageRow};
+use secateur_ledger::{Alike, CompressRow, Figures, LatePlan, Ledger, Row, StepRow, UsageRow};
 
-use crate::audit::{AuditEvent, AuditSink};
+use crate::audit::{AuditEvent, AuditSink, FailOpen};
 
 /// Hands every event to the ledger, which never blocks.
 #[derive(Clone, Debug)]
@@ -16,10 +17,13 @@ pub struct LedgerSink(pub Ledger);
 
 impl AuditSink for LedgerSink {
     fn record(&self, event: &AuditEvent) {
-        let row = row(event);
         match &event.report {
-            Some(report) => self.0.record_with_plan(row, plan(report)),
-            None => self.0.record(row),
+            Some(report) => self.0.record_with_plan(row(event), plan(report)),
+            None if is_plain(event) => {
+                self.0
+                    .record_plain(&event.id, &alike(event, "", ""), figures(event));
+            }
+            None => self.0.record(row(event)),
         }
     }
 }
@@ -28,78 +32,98 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Whether no mechanic looked at it: all there is to say then is what it has in common with others, and figures.
+fn is_plain(event: &AuditEvent) -> bool {
+    event.report.is_none()
+        && event.session.is_none()
+        && event.steps.is_empty()
+        && event.stack.is_empty()
+        && event.struck_stack.is_empty()
+        && event.chars_before.is_none()
+        && event.chars_after.is_none()
+        && event.receipt.predicted.is_none()
+}
+
+/// `stack` and `struck_stack` are the event's, joined.
+fn alike<'e>(event: &'e AuditEvent, stack: &'e str, struck_stack: &'e str) -> Alike<'e> {
+    let predicted = event.receipt.predicted.as_ref();
+    Alike {
+        status: event.status,
+        upstream_status: event.upstream_status,
+        is_stream: event.is_stream,
+        held_out: event.held_out,
+        bypassed: event.bypassed,
+        tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
+        workload: &event.workload,
+        model: event.model.as_deref(),
+        stack,
+        provider: event.provider.name(),
+        dialect: event.dialect.map(DialectId::name),
+        key: event.key.as_deref(),
+        ended: event.ended.name(),
+        routed_to: event.routed_to.as_deref(),
+        failed_open: event.failed_open.map(FailOpen::name),
+        struck_stack,
+        price_date: predicted.map(|p| p.price_date),
+    }
+}
+
+fn figures(event: &AuditEvent) -> Figures {
+    let mut figures = Figures::new(&event.id, millis(event.at));
+    figures.bytes_before = event.bytes_before;
+    figures.bytes_after = event.bytes_after;
+    figures.response_bytes = event.response_bytes;
+    figures.added_us = micros(event.added);
+    figures.upstream_head_us = event.upstream_head.map(micros);
+    figures.total_us = micros(event.total);
+    figures.actual_usd = event.receipt.actual_usd;
+    figures.actual_input_usd = event.receipt.actual_input_usd;
+    if let Some(usage) = &event.usage {
+        figures.usage = UsageRow {
+            input: usage.input_tokens,
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            output: usage.output_tokens,
+        };
+    }
+    figures
+}
+
 fn row(event: &AuditEvent) -> Row {
     let report = event.report.as_deref();
     let is_changed = |report: &&Report| !event.stack.is_empty() && !report.stack.is_empty();
     let changed = report.filter(is_changed);
-    let (usage, receipt) = (event.usage.as_ref(), &event.receipt);
-    let predicted = receipt.predicted.as_ref();
-    Row {
-        id: event.id.clone(),
-        at: millis(event.at),
-        workload: (*event.workload).to_owned(),
-        key: event.key.as_deref().map(str::to_owned),
-        session: event.session.clone(),
-        provider: event.provider.name().to_owned(),
-        dialect: event.dialect.map(|dialect| dialect.name().to_owned()),
-        model: event.model.clone(),
-        routed_to: event.routed_to.clone(),
-        stack: event.stack.join("+"),
-        steps: steps(event),
-        failed_open: event.failed_open.map(|reason| reason.name().to_owned()),
-        struck_stack: event.struck_stack.join("+"),
-        bypassed: event.bypassed,
-        held_out: event.held_out,
-        bytes_before: event.bytes_before,
-        bytes_after: event.bytes_after,
-        chars_before: event.chars_before,
-        chars_after: event.chars_after,
-        messages_before: report.map(|report| report.before.messages as u64),
-        messages_after: changed.map_or_else(
-            || report.map(|report| report.before.messages as u64),
-            |report| Some(report.after.messages as u64),
-        ),
-        turns_removed: changed.map_or(0, |report| report.turns_removed as u64),
-        rag_kept: changed.map_or(0, |report| report.rag_kept as u64),
-        rag_dropped: changed.map_or(0, |report| report.rag_dropped as u64),
-        compress: changed
-            .and_then(|report| report.compress)
-            .map(|compress| CompressRow {
-                chars_before: compress.chars_before as u64,
-                chars_after: compress.chars_after as u64,
-            }),
-        first_edit_at: changed
-            .and_then(|report| report.first_edit_at)
-            .map(|at| at as u64),
-        upstream_status: event.upstream_status,
-        status: event.status,
-        is_stream: event.is_stream,
-        response_bytes: event.response_bytes,
-        added_us: micros(event.added),
-        upstream_head_us: event.upstream_head.map(micros),
-        total_us: micros(event.total),
-        usage: UsageRow {
-            input: usage.and_then(|usage| usage.input_tokens),
-            cache_read: usage.and_then(|usage| usage.cache_read_tokens),
-            cache_write: usage.and_then(|usage| usage.cache_write_tokens),
-            output: usage.and_then(|usage| usage.output_tokens),
-        },
-        receipt: ReceiptRow {
-            predicted_tokens_before: predicted.map(|p| p.predicted_input_tokens_before as u64),
-            predicted_tokens_after: predicted.map(|p| p.predicted_input_tokens_after as u64),
-            tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
-            predicted_usd_without: predicted.and_then(|p| p.predicted_usd_without),
-            predicted_usd_with: predicted.and_then(|p| p.predicted_usd_with),
-            break_even_turns: changed.and(predicted).and_then(|p| p.break_even_turns),
-            price_date: predicted.map(|p| p.price_date.to_owned()),
-            actual_usd: receipt.actual_usd,
-            actual_input_usd: receipt.actual_input_usd,
-            tokens_saved: changed.and(receipt.tokens_saved).map(u64::cast_signed),
-            saved_usd: changed.and(receipt.saved_usd),
-        },
-        ended: event.ended.name().to_owned(),
-        plan: None,
+    let (stack, struck_stack) = (event.stack.join("+"), event.struck_stack.join("+"));
+    let mut row = alike(event, &stack, &struck_stack).row(&event.id, &figures(event));
+    row.session.clone_from(&event.session);
+    row.steps = steps(event);
+    row.chars_before = event.chars_before;
+    row.chars_after = event.chars_after;
+    if let Some(report) = report {
+        let sent = changed.map_or(&report.before, |changed| &changed.after);
+        row.messages_before = Some(report.before.messages as u64);
+        row.messages_after = Some(sent.messages as u64);
     }
+    if let Some(report) = changed {
+        row.turns_removed = report.turns_removed as u64;
+        row.rag_kept = report.rag_kept as u64;
+        row.rag_dropped = report.rag_dropped as u64;
+        row.compress = report.compress.map(|compress| CompressRow {
+            chars_before: compress.chars_before as u64,
+            chars_after: compress.chars_after as u64,
+        });
+        row.first_edit_at = report.first_edit_at.map(|at| at as u64);
+        row.receipt.tokens_saved = event.receipt.tokens_saved.map(u64::cast_signed);
+        row.receipt.saved_usd = event.receipt.saved_usd;
+    }
+    if let Some(predicted) = &event.receipt.predicted {
+        row.receipt.predicted_tokens_before = Some(predicted.predicted_input_tokens_before as u64);
+        row.receipt.predicted_tokens_after = Some(predicted.predicted_input_tokens_after as u64);
+        row.receipt.predicted_usd_without = predicted.predicted_usd_without;
+        row.receipt.predicted_usd_with = predicted.predicted_usd_with;
+        row.receipt.break_even_turns = changed.and(predicted.break_even_turns);
+    }
+    row
 }
 
 /// Bytes of JSON that a report, a cut and a skip come to, roughly.
@@ -120,4 +144,97 @@ fn steps(event: &AuditEvent) -> Vec<StepRow> {
         skipped: step.skipped.as_deref().map(str::to_owned),
     };
     event.steps.iter().map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use secateur_ledger::{Filter, LedgerOptions};
+
+    use super::*;
+    use crate::audit::{Ended, Mechanic, Step};
+    use crate::config::Provider;
+    use crate::usage::Usage;
+
+    fn event(number: u64) -> AuditEvent {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_794_787_200_000 + number);
+        let id = format!("{:011x}{number:016x}", millis(at));
+        let mut event = AuditEvent::at(at, id, "w".into(), Provider::Openai, None);
+        event.model = Some("gpt-5".into());
+        event.status = 200;
+        event.upstream_status = Some(200);
+        event.bytes_before = 1_000 + number;
+        event.bytes_after = 1_000 + number;
+        event.response_bytes = number;
+        event.added = Duration::from_micros(number);
+        event.upstream_head = Some(Duration::from_micros(2 * number));
+        event.total = Duration::from_micros(3 * number);
+        event.receipt.actual_usd = Some(0.5);
+        event
+    }
+
+    /// Each differs from a plain one in one thing.
+    const CHANGES: [fn(&mut AuditEvent); 14] = [
+        |_| (),
+        |event| event.model = None,
+        |event| event.key = Some("team".into()),
+        |event| event.failed_open = Some(FailOpen::Engine),
+        |event| event.bypassed = true,
+        |event| event.held_out = true,
+        |event| event.is_stream = true,
+        |event| event.upstream_status = None,
+        |event| event.ended = Ended::ClientGone,
+        |event| event.dialect = Some(DialectId::OpenaiChat),
+        |event| event.id = "not a number".into(),
+        |event| {
+            event.usage = Some(Usage {
+                input_tokens: Some(7),
+                ..Usage::default()
+            });
+        },
+        // These are not plain.
+        |event| event.session = Some("s".into()),
+        |event| {
+            event.stack = vec!["m7"];
+            event.steps.push(Step {
+                mechanic: Mechanic::M7,
+                skipped: None,
+            });
+        },
+    ];
+
+    #[tokio::test]
+    async fn a_plain_request_is_the_row_that_it_would_be_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("a.db").display());
+        let options = LedgerOptions::new(&url, &folder.path().join("spool"));
+        let ledger = Ledger::open(options).await.unwrap();
+        let sink = LedgerSink(ledger.clone());
+        let mut wanted = Vec::new();
+        for (number, change) in (0..).zip(CHANGES) {
+            // The first of its like, and one like it.
+            for number in [2 * number, 2 * number + 1] {
+                let mut event = event(number);
+                change(&mut event);
+                if event.id.contains(' ') {
+                    event.id = format!("{} {number}", event.id);
+                }
+                sink.record(&event);
+                wanted.push(row(&event));
+            }
+        }
+        ledger.flush().await;
+        let mut found = ledger.rows(&Filter::default(), None, 99).await.unwrap();
+        found.reverse();
+        assert_eq!(found, wanted);
+        assert_eq!(CHANGES.len() - 2, {
+            let plain = CHANGES.iter().filter(|change| {
+                let mut event = event(1);
+                change(&mut event);
+                is_plain(&event)
+            });
+            plain.count()
+        });
+    }
 }

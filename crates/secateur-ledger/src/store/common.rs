@@ -83,7 +83,7 @@ impl Commons {
     ) -> rusqlite::Result<Common> {
         let found = recent
             .iter()
-            .position(|(known, _)| std::ptr::eq(*known, row) || known.is_alike(row));
+            .position(|(known, _)| std::ptr::eq(*known, row) || known.alike() == row.alike());
         if let Some((at, &(_, common))) = found.and_then(|at| Some((at, recent.get(at)?))) {
             recent.swap(0, at);
             return Ok(common);
