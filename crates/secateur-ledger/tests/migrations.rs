@@ -10,22 +10,49 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use secateur_ledger::testing::Postgres;
-use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError};
+use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Recalled};
 
-const SQLITE: [&str; 2] = [
-    include_str!("fixtures/v1.sqlite.sql"),
-    include_str!("fixtures/v2.sqlite.sql"),
-];
-const POSTGRES: [&str; 2] = [
-    include_str!("fixtures/v1.postgres.sql"),
-    include_str!("fixtures/v2.postgres.sql"),
+struct Fixture {
+    sqlite: &'static str,
+    postgres: &'static str,
+    /// Its rows, the newest first.
+    ids: [&'static str; 4],
+    /// Whether it has a plan with its newest row, a switch, an event and a captured text too.
+    has_texts: bool,
+}
+
+const FIXTURES: [Fixture; 3] = [
+    Fixture {
+        sqlite: include_str!("fixtures/v1.sqlite.sql"),
+        postgres: include_str!("fixtures/v1.postgres.sql"),
+        ids: ["row-3", "row-2", "row-1", "row-0"],
+        has_texts: false,
+    },
+    Fixture {
+        sqlite: include_str!("fixtures/v2.sqlite.sql"),
+        postgres: include_str!("fixtures/v2.postgres.sql"),
+        ids: ["row-3", "row-2", "row-1", "row-0"],
+        has_texts: false,
+    },
+    // SQLite keeps ids of two kinds from here on: those that begin with their row's time, and others.
+    Fixture {
+        sqlite: include_str!("fixtures/v3.sqlite.sql"),
+        postgres: include_str!("fixtures/v3.postgres.sql"),
+        ids: [
+            "1a1e1a757b8fffffffffffffffc",
+            "1a1e1a753d0fffffffffffffffd",
+            "row-1",
+            "row-0",
+        ],
+        has_texts: true,
+    },
 ];
 
-async fn is_whole(url: &str, spool: &Path) {
+async fn is_whole(url: &str, spool: &Path, fixture: &Fixture) {
     let ledger = suite::open(url, spool).await;
     let rows = ledger.rows(&Filter::default(), None, 10).await.unwrap();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
-    assert_eq!(ids, ["row-3", "row-2", "row-1", "row-0"]);
+    assert_eq!(ids, fixture.ids);
     let trouble = Filter {
         only_trouble: true,
         workload: Some("agent".into()),
@@ -48,6 +75,9 @@ async fn is_whole(url: &str, spool: &Path) {
     assert!((holdout.held_mean_usd - 0.5).abs() < 1e-9);
     assert_eq!(ledger.scores("agent", "m7", 0, 5).await.unwrap().len(), 1);
     assert!(ledger.controls().borrow().is_retired("agent", "m3"));
+    if fixture.has_texts {
+        has_its_texts(&ledger, fixture.ids).await;
+    }
     ledger.record(suite::row(5));
     ledger.close().await;
     let again = suite::open(url, spool).await;
@@ -61,14 +91,38 @@ async fn is_whole(url: &str, spool: &Path) {
     );
 }
 
+async fn has_its_texts(ledger: &Ledger, ids: [&str; 4]) {
+    let [newest, .., oldest] = ids;
+    let row = ledger.row(newest).await.unwrap().unwrap();
+    assert_eq!(row.plan.as_deref(), Some("{\"cuts\":[3]}"));
+    assert_eq!((row.bytes_before, row.bytes_after), (10_001, 8_001));
+    assert_eq!((row.turns_removed, row.steps.len()), (10, 2));
+    assert_eq!(row.receipt.price_date.as_deref(), Some("2026-09-01"));
+    let row = ledger.row(oldest).await.unwrap().unwrap();
+    assert_eq!((row.bytes_before, row.bytes_after), (10_001, 10_001));
+    assert_eq!((row.steps.len(), row.plan), (0, None));
+    let text = ledger.recall("agent", "cut-1").await.unwrap();
+    assert!(
+        matches!(&text, Recalled::Text { text, request, .. } if text == "what was cut" && request == "row-1"),
+        "{text:?}"
+    );
+    assert_eq!(
+        ledger.controls().borrow().switch("agent", "m8"),
+        Some(false)
+    );
+    let events = ledger.stack_events(Some("agent"), 0).await.unwrap();
+    assert_eq!(events.len(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_sqlite_schema_is_brought_forward() {
-    for fixture in SQLITE {
+    for fixture in &FIXTURES {
         let folder = tempfile::tempdir().unwrap();
-        let path = old_sqlite(folder.path(), fixture);
+        let path = old_sqlite(folder.path(), fixture.sqlite);
         is_whole(
             &format!("sqlite:{}", path.display()),
             &folder.path().join("spool"),
+            fixture,
         )
         .await;
     }
@@ -158,14 +212,14 @@ fn old_sqlite(folder: &Path, fixture: &str) -> PathBuf {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ledger_that_takes_long_to_bring_forward_holds_nobody_up() {
     let folder = tempfile::tempdir().unwrap();
-    let path = old_sqlite(folder.path(), SQLITE[1]);
+    let path = old_sqlite(folder.path(), FIXTURES[1].sqlite);
     let (sqlite, spool) = (
         format!("sqlite:{}", path.display()),
         folder.path().join("spool"),
     );
     rows_wait_until_it_is_brought_forward(&sqlite, &spool, Other::at_sqlite(&path)).await;
     let postgres = Postgres::shared().new_database();
-    run_in(&postgres, POSTGRES[0]);
+    run_in(&postgres, FIXTURES[0].postgres);
     let (other, spool) = (
         Other::at_postgres(&postgres),
         folder.path().join("another spool"),
@@ -177,7 +231,7 @@ async fn a_ledger_that_takes_long_to_bring_forward_holds_nobody_up() {
 async fn closing_does_not_wait_for_a_ledger_that_is_brought_forward() {
     let folder = tempfile::tempdir().unwrap();
     let url = Postgres::shared().new_database();
-    run_in(&url, POSTGRES[0]);
+    run_in(&url, FIXTURES[0].postgres);
     let other = Other::at_postgres(&url);
     let spool = folder.path().join("spool");
     let ledger = suite::open(&url, &spool).await;
@@ -204,11 +258,11 @@ fn run_in(url: &str, sql: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_postgres_schema_is_brought_forward() {
-    for fixture in POSTGRES {
+    for fixture in &FIXTURES {
         let folder = tempfile::tempdir().unwrap();
         let url = Postgres::shared().new_database();
-        run_in(&url, fixture);
-        is_whole(&url, &folder.path().join("spool")).await;
+        run_in(&url, fixture.postgres);
+        is_whole(&url, &folder.path().join("spool"), fixture).await;
     }
 }
 
