@@ -3,7 +3,10 @@
 //! Not a shell: words, quotes, pipes and lists are understood, all else makes the line a plain command. A wrong
 //! guess only makes a result age as another kind does.
 
+mod reader;
+
 use super::tool_class::ToolClass;
+use reader::{Program, Word, pipes};
 
 /// What a line of a shell does, and the file that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +15,6 @@ pub(crate) struct Deed {
     pub(crate) file: Option<String>,
 }
 
-/// Longer lines are judged by their beginning: a file that is written may be long.
-const MAX_BYTES: usize = 2000;
 /// `bash -c "bash -c …"`.
 const MAX_DEPTH: usize = 3;
 
@@ -72,7 +73,7 @@ fn of_line(line: &str, depth: usize) -> Deed {
 }
 
 /// What programs in a row do; `None` if they only prepare or announce.
-fn of_pipe(pipe: &[Vec<Word>], depth: usize) -> Option<Deed> {
+fn of_pipe(pipe: &[Program], depth: usize) -> Option<Deed> {
     let first = of_program(pipe.first()?, depth)?;
     let rest = pipe[1..].iter().map(|words| of_program(words, depth));
     let mut deed = first;
@@ -206,127 +207,6 @@ fn has_ending(name: &str) -> bool {
 fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches('+');
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// A word of a line, or the sign that what follows is written to.
-#[derive(Debug, Default)]
-struct Word {
-    text: String,
-    is_redirect: bool,
-}
-
-impl Word {
-    fn plain(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            is_redirect: false,
-        }
-    }
-
-    fn redirect() -> Self {
-        Self {
-            text: String::new(),
-            is_redirect: true,
-        }
-    }
-}
-
-/// The programs of a line with their words: each list ends at `;`, `&`, `&&`, `||` or a line's end, and its
-/// programs are joined by `|`.
-fn pipes(line: &str) -> Vec<Vec<Vec<Word>>> {
-    let mut pipes = vec![vec![Vec::new()]];
-    let mut word: Option<String> = None;
-    let end = line.floor_char_boundary(MAX_BYTES);
-    let mut rest = line[..end].chars().peekable();
-    while let Some(character) = rest.next() {
-        match character {
-            '\'' => {
-                let quoted = rest.by_ref().take_while(|&c| c != '\'');
-                word.get_or_insert_default().extend(quoted);
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                while let Some(c) = rest.next().filter(|&c| c != '"') {
-                    let escaped = (c == '\\').then(|| rest.next()).flatten();
-                    word.push(escaped.unwrap_or(c));
-                }
-            }
-            '\\' => match rest.next() {
-                Some('\n') | None => {}
-                Some(escaped) => word.get_or_insert_default().push(escaped),
-            },
-            '>' => {
-                let is_numbered = word.as_deref().is_some_and(is_number);
-                let merges = rest.next_if_eq(&'&').is_some();
-                while rest.next_if_eq(&'>').is_some() {}
-                if !is_numbered {
-                    end_word(&mut pipes, &mut word);
-                }
-                // `2>&1` and `2>file` do not change what is shown.
-                if is_numbered || merges {
-                    word = None;
-                    while rest.next_if_eq(&' ').is_some() {}
-                    while rest.next_if(|c| !" ;|&\n".contains(*c)).is_some() {}
-                } else if !is_void(&mut rest) {
-                    push(&mut pipes, Word::redirect());
-                }
-            }
-            '<' if rest.peek() == Some(&'<') => {
-                // What follows is a file's content.
-                end_word(&mut pipes, &mut word);
-                let head: String = rest.by_ref().take_while(|&c| c != '\n').collect();
-                if let Some((_, file)) = head.split_once('>') {
-                    push(&mut pipes, Word::redirect());
-                    push(
-                        &mut pipes,
-                        Word::plain(file.trim_matches(['>', ' ', '"', '\''])),
-                    );
-                }
-                break;
-            }
-            '|' if rest.next_if_eq(&'|').is_none() => {
-                end_word(&mut pipes, &mut word);
-                if let Some(pipe) = pipes.last_mut() {
-                    pipe.push(Vec::new());
-                }
-            }
-            ';' | '&' | '\n' | '|' => {
-                end_word(&mut pipes, &mut word);
-                while rest.next_if_eq(&'&').is_some() {}
-                pipes.push(vec![Vec::new()]);
-            }
-            ' ' | '\t' | '\r' => end_word(&mut pipes, &mut word),
-            // A remark goes to the end of its line, which ends the list before it.
-            '#' if word.is_none() => while rest.next_if(|&c| c != '\n').is_some() {},
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    end_word(&mut pipes, &mut word);
-    pipes
-}
-
-/// Whether what follows a `>` throws the output away; then it is taken.
-fn is_void(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
-    let mut ahead = rest.clone();
-    while ahead.next_if_eq(&' ').is_some() {}
-    let target: String = ahead.by_ref().take(9).collect();
-    if target == "/dev/null" {
-        *rest = ahead;
-        return true;
-    }
-    false
-}
-
-fn end_word(pipes: &mut [Vec<Vec<Word>>], word: &mut Option<String>) {
-    if let Some(text) = word.take() {
-        push(pipes, Word::plain(&text));
-    }
-}
-
-fn push(pipes: &mut [Vec<Vec<Word>>], word: Word) {
-    if let Some(words) = pipes.last_mut().and_then(|pipe| pipe.last_mut()) {
-        words.push(word);
-    }
 }
 
 #[cfg(test)]
