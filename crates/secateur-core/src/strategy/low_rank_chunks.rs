@@ -5,7 +5,7 @@
 //! `<context>` elements, numbered runs (`Document [3](Title: …)`, `[3] …`, `Source 3:`), blocks cut by
 //! a repeated `---`, `***` or heading line; also text blocks that are one such chunk each. They are scored in process (no model call) against the
 //! question in the same turn or, where that turn asks nothing, in the user turn behind it. With
-//! `in_tool_results`, also in results of tools that neither read nor edit files nor run commands (the
+//! `in_tool_results`, also in results of tools that neither read, search nor edit files nor run commands (the
 //! question is then the user's, with the string arguments of the call), and in documents whose source is plain text.
 //! Text around the chunks stays byte for byte; chunks that stay keep their bytes, tags and numbers.
 //!
@@ -37,7 +37,7 @@ use secateur_rank::chunks::{
 use self::arrange::{Asked, Verdict, arrange, arrange_blocks};
 use self::remembered::{Key, remembered};
 use self::said::{Heard, Said};
-use super::tool_class::ToolClass;
+use super::tool_class::{ToolClass, searches_files};
 use super::{Strategy, options};
 use crate::edit::{Arrangement, ChunkCount, Piece, Plan, SkipReason, StrategyId, Target, Why};
 use crate::scene::{PartState, Scene};
@@ -380,12 +380,17 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Results that show files or the output of commands are no retrieved context.
+    /// Results that show files, lines or names of files, or the output of commands are no retrieved context.
+    /// `rg` in a shell counts as a search, but what a shell prints stays what it is.
     fn is_retrieval(&self, result: PartId) -> bool {
-        !matches!(
+        let shows_files = matches!(
             self.scene.tool_class(result),
             Some(ToolClass::Read | ToolClass::Edit | ToolClass::Command | ToolClass::Task)
-        )
+        );
+        let prints_lines = |name: Cow<'_, str>| {
+            ToolClass::of(&name) == ToolClass::Command || searches_files(&name)
+        };
+        !shows_files && !self.scene.tool_name(result).is_some_and(prints_lines)
     }
 
     /// What the user asked, and what the call asked for.

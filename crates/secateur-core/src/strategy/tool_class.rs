@@ -56,12 +56,14 @@ const WORDS: [(ToolClass, &[&str]); 5] = [
     ),
 ];
 
+/// Words in names of tools that search files; `search` alone may be any store.
+const FILE_SEARCHES: [&str; 6] = ["grep", "glob", "ls", "rg", "tree", "files"];
+
 impl ToolClass {
     /// The class of a tool by the words in its name (`mcp__fs__read_file`, `NotebookEdit`,
-    /// `run-command`). Only the last part of a routed name counts.
+    /// `run-command`).
     #[must_use]
     pub fn of(name: &str) -> Self {
-        let name = name.rsplit("__").next().unwrap_or(name);
         let words: Vec<String> = words(name).collect();
         let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
         let found = WORDS.into_iter().find(|(_, known)| has(known));
@@ -69,8 +71,15 @@ impl ToolClass {
     }
 }
 
-/// The words of an identifier, in lower case: split at `_`, `-`, `.`, `:`, spaces and capitals.
+/// Whether a tool that searches finds lines or names of files, and not texts that were retrieved.
+pub(crate) fn searches_files(name: &str) -> bool {
+    words(name).any(|word| FILE_SEARCHES.contains(&word.as_str()))
+}
+
+/// The words of a tool's name, in lower case: split at `_`, `-`, `.`, `:`, spaces and capitals. Only the last part
+/// of a routed name counts.
 fn words(name: &str) -> impl Iterator<Item = String> {
+    let name = name.rsplit("__").next().unwrap_or(name);
     let mut words: Vec<String> = Vec::new();
     let mut was_lower = false;
     for character in name.chars() {

@@ -228,6 +228,46 @@ fn context_in_tool_results_is_ranked_only_when_asked_for() {
     }
 }
 
+/// Such a search finds lines or names, and the next line may belong to the one before.
+#[test]
+fn what_a_search_of_files_prints_is_no_retrieved_context() {
+    let dialect = DialectId::AnthropicMessages;
+    let policy = "strategies = [\"low-rank-chunks\"]\n[low-rank-chunks]\nin_tool_results = true\n";
+    let result = |tool: &str, input: serde_json::Value, text: &str| {
+        let body = json!({"messages": [
+            {"role": "user", "content": QUESTION},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": tool, "input": input}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": text}]},
+        ]});
+        let found = pruned_once(dialect, body.to_string().as_bytes(), policy);
+        kept(&found.turns[2]).len()
+    };
+    for text in [ruled(&PASSAGES), numbered(&PASSAGES), elements(&PASSAGES)] {
+        for command in [
+            json!("rg -n layer notes"),
+            json!("cd notes && rg --no-filename layer | head -50"),
+            json!("find notes -name '*.md'"),
+            json!(["bash", "-lc", "grep -rn layer notes"]),
+        ] {
+            let input = json!({ "command": command });
+            assert_eq!(result("bash", input, &text), PASSAGES.len(), "{command}");
+        }
+        for tool in ["Grep", "Glob", "LS", "search_files", "mcp__repo__grep"] {
+            let input = json!({"pattern": "layer"});
+            assert_eq!(result(tool, input, &text), PASSAGES.len(), "{tool}");
+        }
+        for tool in [
+            "knowledge_base",
+            "web_search",
+            "search_documents",
+            "find_articles",
+        ] {
+            let input = json!({"query": "layers of the eye"});
+            assert_eq!(result(tool, input, &text), 3, "{tool}");
+        }
+    }
+}
+
 #[test]
 fn doubt_is_a_skip() {
     let two = format!(
