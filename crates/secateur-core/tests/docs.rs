@@ -157,8 +157,8 @@ fn presets() -> String {
          [default](strategies/README.md).\n"
     );
     for preset in PRESETS {
-        let settings: Vec<&str> = preset
-            .toml
+        let text = preset.toml().unwrap();
+        let settings: Vec<&str> = text
             .lines()
             .skip_while(|line| line.starts_with('#') || line.is_empty())
             .collect();

@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use secateur_core::dialect::DialectId;
-use secateur_core::policy::PRESETS;
+use secateur_core::policy::{PRESETS, Preset};
 use secateur_core::strategy::{self, StrategyFacts};
 
 use crate::Failure;
@@ -92,13 +92,16 @@ pub(crate) fn presets(name: Option<&str>, json: bool) -> Result<(), Failure> {
                 "there is no preset `{name}`; `secateur presets` lists them"
             ))
         })?;
-        return write_stdout(preset.toml.as_bytes());
+        return write_stdout(whole(preset)?.as_bytes());
     }
     if json {
         let list: Vec<_> = PRESETS
             .iter()
-            .map(|preset| serde_json::json!({ "name": preset.name, "about": preset.about(), "toml": preset.toml }))
-            .collect();
+            .map(|preset| {
+                let toml = whole(preset)?;
+                Ok(serde_json::json!({ "name": preset.name, "about": preset.about(), "toml": toml }))
+            })
+            .collect::<Result<_, Failure>>()?;
         return print_json(&serde_json::Value::Array(list));
     }
     let mut rows = table(&["preset", "what it is for"]);
@@ -107,6 +110,11 @@ pub(crate) fn presets(name: Option<&str>, json: bool) -> Result<(), Failure> {
     }
     anstream::println!("{rows}");
     Ok(())
+}
+
+fn whole(preset: &Preset) -> Result<String, Failure> {
+    let text = preset.toml();
+    text.map_err(|error| Failure::bad_usage(format!("preset `{}`: {error}", preset.name)))
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {

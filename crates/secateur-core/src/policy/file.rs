@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::nearest::nearest;
-use super::{Cadence, M7, ModelOverride, PRESETS, Policy, Preset};
+use super::preset::{self, PRESETS};
+use super::{Cadence, M7, ModelOverride, Policy};
 use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{self, LooseWhitespace, Options, Summary};
@@ -75,7 +76,7 @@ impl Policy {
         };
         let named = preset.or_else(|| file.get("preset").and_then(Value::as_str));
         let mut table = match named {
-            Some(name) => parse(find_preset(name)?.toml)?,
+            Some(name) => preset::settings(name, PRESETS)?,
             None => Table::new(),
         };
         merge(&mut table, file);
@@ -103,18 +104,15 @@ fn check_summary_model(policy: &Policy, text: &str) -> Result<(), PolicyError> {
     })
 }
 
-fn find_preset(name: &str) -> Result<&'static Preset, PolicyError> {
-    PRESETS
-        .iter()
-        .find(|preset| preset.name == name)
-        .ok_or_else(|| PolicyError {
-            message: format!("there is no preset `{name}`"),
-            hint: Some(did_you_mean(name, PRESETS.iter().map(|preset| preset.name))),
-        })
-}
-
 /// Parses and checks one text on its own, so that errors name its lines.
 fn parse(text: &str) -> Result<Table, PolicyError> {
+    let table = read(text)?;
+    typed(table.clone())?;
+    Ok(table)
+}
+
+/// The settings of one text, checked but for names of presets, strategies and prices.
+pub(super) fn read(text: &str) -> Result<Table, PolicyError> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| PolicyError {
         message: error.to_string().trim_end().to_owned(),
         hint: None,
@@ -122,7 +120,6 @@ fn parse(text: &str) -> Result<Table, PolicyError> {
     check_keys(&table, text)?;
     toml::from_str::<Head>(text).map_err(|error| explain(&error))?;
     toml::from_str::<Options>(text).map_err(|error| explain(&error))?;
-    typed(table.clone())?;
     Ok(table)
 }
 
@@ -157,7 +154,10 @@ fn line_names(line: &str, key: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
 }
 
-fn did_you_mean<'c>(word: &str, candidates: impl Iterator<Item = &'c str> + Clone) -> String {
+pub(super) fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl Iterator<Item = &'c str> + Clone,
+) -> String {
     match nearest(word, candidates.clone()) {
         Some(found) => format!("did you mean `{found}`?"),
         None => format!("known: {}", candidates.collect::<Vec<_>>().join(", ")),
@@ -252,7 +252,7 @@ fn key_path(path: &str) -> Option<Vec<String>> {
     }
 }
 
-fn merge(base: &mut Table, over: Table) {
+pub(super) fn merge(base: &mut Table, over: Table) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
             (Some(Value::Table(base)), Value::Table(over)) => merge(base, over),
@@ -270,7 +270,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
         .try_into()
         .map_err(|error: toml::de::Error| explain(&error))?;
     if let Some(name) = &file.preset {
-        find_preset(name)?;
+        preset::find(name, PRESETS)?;
     }
     for id in &file.m7.strategies {
         if !strategy::ALL.iter().any(|facts| facts.id.0 == id) {

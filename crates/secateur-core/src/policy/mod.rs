@@ -1,15 +1,17 @@
 //! What a workload wants: one TOML file, or a preset, or both.
 //!
-//! A preset is a policy file that ships with the crate. A user's file may name one and override any
-//! key of it.
+//! A preset is a policy file that ships with the crate. Any policy file, a preset's too, may name a preset and
+//! override any key of it.
 
 mod file;
 mod model_override;
 mod nearest;
+mod preset;
 mod template;
 
 pub use file::PolicyError;
 pub use model_override::ModelOverride;
+pub use preset::{PRESETS, Preset};
 pub use template::{template, template_of};
 
 use std::collections::BTreeMap;
@@ -85,46 +87,6 @@ impl Policy {
         }
     }
 }
-
-/// A policy that ships with the crate.
-#[derive(Clone, Copy, Debug)]
-pub struct Preset {
-    /// Its name.
-    pub name: &'static str,
-    /// Its file.
-    pub toml: &'static str,
-}
-
-impl Preset {
-    /// What it is for: the comment at the top of its file.
-    #[must_use]
-    pub fn about(&self) -> String {
-        let lines = self.toml.lines().map_while(|line| line.strip_prefix('#'));
-        lines.map(str::trim).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// A preset's name is its file's.
-macro_rules! presets {
-    ($($name:literal,)*) => {
-        &[$(Preset { name: $name, toml: include_str!(concat!("../../presets/", $name, ".toml")) },)*]
-    };
-}
-
-/// All presets, in the order in which they are listed to people.
-pub const PRESETS: &[Preset] = presets! {
-    "steady",
-    "steady-lossless",
-    "steady-bold",
-    "steady-rag",
-    "tessera",
-    "openclaw-adaptive",
-    "openclaw-aggressive",
-    "beskar-window",
-    "beskar-summarize",
-    "beskar-importance",
-    "opencode",
-};
 
 /// A value in the policy's own syntax.
 pub(crate) fn spell(value: &impl serde::Serialize) -> String {
