@@ -43,11 +43,11 @@ fn main() -> ExitCode {
     };
     let mut arguments = arguments.peekable();
     let through_shell = arguments.next_if_eq("--shell").is_some();
-    let sessions = if through_shell {
-        let sessions = loaded.sessions.iter();
-        sessions.filter_map(shell::through_shell).collect()
+    let (sessions, left_out) = if through_shell {
+        let done = shell::all_through_shell(&loaded.sessions);
+        (done.sessions, done.left_out)
     } else {
-        loaded.sessions
+        (loaded.sessions, Vec::new())
     };
     let sessions = &sessions[..];
     println!(
@@ -61,6 +61,13 @@ fn main() -> ExitCode {
     );
     for row in &loaded.unreadable {
         println!("unreadable: {}: {}", row.place, row.reason);
+    }
+    if !left_out.is_empty() {
+        println!(
+            "{} sessions left out that cannot be read back through a shell: {}",
+            left_out.len(),
+            left_out.join(", ")
+        );
     }
     let mut bench = Bench::of(sessions);
     while let Some(command) = arguments.next() {
