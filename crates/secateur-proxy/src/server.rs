@@ -209,12 +209,16 @@ impl Proxy {
     /// The new configuration would open the proxy to the world; the old one stays.
     pub fn reload(&self, config: Config) -> Result<(), ServeError> {
         let mut config = config;
-        config.listen = self.shared.config.load().listen;
+        let before = self.shared.config.load_full();
+        config.listen = before.listen;
+        config.otlp.clone_from(&before.otlp);
         if let Err(error) = check_access(&config, self.open) {
             self.shared.surfaces.metrics.reloaded("refused");
             return Err(error);
         }
+        let addresses = config.addresses();
         self.shared.config.store(Arc::new(config));
+        self.shared.client.keep_only(addresses);
         self.shared.surfaces.metrics.reloaded("taken");
         Ok(())
     }

@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use hyper::client::conn::TrySendError;
 use rustls::pki_types::CertificateDer;
 
@@ -107,6 +107,11 @@ impl UpstreamClient {
         let pool = Arc::new(Pool::new(connector));
         pool::sweep_from_time_to_time(&pool);
         Ok(Self(pool))
+    }
+
+    /// Closes the connections that wait for requests to other addresses than these, and keeps none from now on.
+    pub(crate) fn keep_only(&self, named: Vec<Uri>) {
+        self.0.keep_only(named);
     }
 
     /// The response's head; its body comes as it is asked for.

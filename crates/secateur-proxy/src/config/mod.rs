@@ -25,7 +25,7 @@ pub use file::{LogFormat, Provider};
 pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, PortalConfig};
 pub use template::TEMPLATE;
 
-use crate::canary::CanaryOptions;
+use crate::canary::{CanaryOptions, ScorerOptions};
 use crate::mechanic::{ModelRoutes, OutputSchema};
 use crate::summary::SummaryBudget;
 
@@ -218,6 +218,25 @@ impl Config {
     #[must_use]
     pub fn default_workload(&self) -> &Arc<Workload> {
         &self.default
+    }
+
+    /// Every address that requests go to: providers, judges, the collector of traces.
+    pub(crate) fn addresses(&self) -> Vec<Uri> {
+        let of_workload = |workload: &Arc<Workload>| {
+            let Upstreams {
+                openai,
+                anthropic,
+                gemini,
+            } = workload.upstreams.clone();
+            let judge = match &workload.canary.scorer {
+                ScorerOptions::Http { url, .. } => Some(url.clone()),
+                ScorerOptions::Deterministic | ScorerOptions::Command(_) => None,
+            };
+            [openai, anthropic, gemini].into_iter().chain(judge)
+        };
+        let traces = self.otlp.iter().map(|otlp| otlp.endpoint.clone());
+        let workloads = self.workloads.values().flat_map(of_workload);
+        workloads.chain(traces).collect()
     }
 
     /// Whether the address is one that only this machine reaches.

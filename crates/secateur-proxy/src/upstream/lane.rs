@@ -44,6 +44,8 @@ pub(super) struct Lane {
     is_shared: AtomicBool,
     /// Somebody shares a connection from now on.
     opened: Notify,
+    /// Nothing waits here any more: no configuration leads here.
+    is_closed: AtomicBool,
 }
 
 /// Has cache lines of its own, so that threads do not wait for each other's.
@@ -108,6 +110,7 @@ impl Lane {
             shared: Mutex::default(),
             is_shared: AtomicBool::new(false),
             opened: Notify::new(),
+            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -144,7 +147,8 @@ impl Lane {
     /// This one waits from now on.
     pub(super) fn put(&self, connection: Box<Connection>) {
         let mut waiting = self.shelves[own_place()].waiting();
-        if waiting.len() < MAX_WAITING {
+        // Asked while the shelf is locked: whoever closes the lane empties it after this, or this is seen.
+        if waiting.len() < MAX_WAITING && !self.is_closed.load(Ordering::Acquire) {
             waiting.push(Waiting {
                 connection,
                 since: Instant::now(),
@@ -196,6 +200,17 @@ impl Lane {
             }
             opened.await;
         }
+    }
+
+    /// Closes all that wait. Those that carry a request go on, and are closed when they are done.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        for shelf in &self.shelves {
+            let closed = std::mem::take(&mut *shelf.waiting());
+            drop(closed);
+        }
+        let shared = self.lock_shared().take();
+        drop(shared);
     }
 
     /// Closes what has ended or waited too long.
@@ -262,6 +277,28 @@ mod tests {
         assert_eq!(waiting(), 2);
         lane.sweep(now + MAX_WAIT * 2);
         assert_eq!(waiting(), 0);
+        assert!(lane.take().is_none());
+    }
+
+    #[tokio::test]
+    async fn nothing_waits_in_a_closed_lane() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri: Uri = format!("http://{}/x", listener.local_addr().unwrap())
+            .parse()
+            .unwrap();
+        let lane = Lane::to(&uri, connector()).unwrap();
+        let mut opened = Vec::new();
+        for _ in 0..2 {
+            let Ok(Found::Own(connection)) = lane.connect().await else {
+                panic!("there is a listener");
+            };
+            opened.push(connection);
+        }
+        let mut connections = opened.into_iter();
+        lane.put(connections.next().unwrap());
+        lane.close();
+        assert!(lane.take().is_none());
+        lane.put(connections.next().unwrap());
         assert!(lane.take().is_none());
     }
 

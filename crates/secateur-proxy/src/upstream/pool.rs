@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use http::Uri;
 
 use super::connect::Connector;
@@ -12,12 +12,13 @@ use super::lane::Lane;
 /// How long a connection that the other side closed lies about.
 const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
-/// See the module. There are as many as upstreams were ever configured: few, and seldom a new one. An empty one
-/// stays, it is small.
+/// See the module. There are as many as upstreams are configured: few, and seldom a new one.
 #[derive(Debug)]
 pub(super) struct Pool {
     connector: Arc<Connector>,
     lanes: ArcSwap<Vec<Arc<Lane>>>,
+    /// Ways to other addresses are not kept. `None`: all are.
+    named: ArcSwapOption<Vec<Uri>>,
 }
 
 impl Pool {
@@ -25,6 +26,7 @@ impl Pool {
         Self {
             connector: Arc::new(connector),
             lanes: ArcSwap::default(),
+            named: ArcSwapOption::empty(),
         }
     }
 
@@ -46,7 +48,31 @@ impl Pool {
         Some(known(&self.lanes.load()).unwrap_or(new))
     }
 
+    /// Keeps the ways to these addresses alone, from now on. Requests that are on another way get to its end.
+    pub(super) fn keep_only(&self, named: Vec<Uri>) {
+        self.named.store(Some(Arc::new(named)));
+        self.drop_others();
+    }
+
+    fn drop_others(&self) {
+        let Some(named) = self.named.load_full() else {
+            return;
+        };
+        let is_named = |lane: &Arc<Lane>| named.iter().any(|uri| lane.leads_to(uri));
+        if self.lanes.load().iter().all(is_named) {
+            return;
+        }
+        let before = self.lanes.rcu(|lanes| {
+            let kept = lanes.iter().filter(|lane| is_named(lane));
+            kept.cloned().collect::<Vec<_>>()
+        });
+        let others = before.iter().filter(|lane| !is_named(lane));
+        others.for_each(|lane| lane.close());
+    }
+
     fn sweep(&self) {
+        // A request that came before a new configuration may have opened a way that is no longer wanted.
+        self.drop_others();
         let now = Instant::now();
         for lane in self.lanes.load().iter() {
             lane.sweep(now);
@@ -66,4 +92,35 @@ pub(super) fn sweep_from_time_to_time(pool: &Arc<Pool>) {
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uri(text: &'static str) -> Uri {
+        Uri::from_static(text)
+    }
+
+    #[test]
+    fn ways_that_nobody_names_any_more_are_gone_and_stay_away() {
+        let pool = Pool::new(Connector::new(Duration::from_secs(5), &[]).unwrap());
+        let ways = || pool.lanes.load().len();
+        let (old, kept) = (uri("http://old.example/v1"), uri("http://kept.example"));
+        let in_use = pool.lane(&old).unwrap();
+        let same = pool.lane(&kept).unwrap();
+        pool.sweep();
+        assert_eq!(ways(), 2, "all are kept until somebody says which");
+        pool.keep_only(vec![uri("http://kept.example/other/path")]);
+        assert_eq!(ways(), 1);
+        assert!(Arc::ptr_eq(&pool.lane(&kept).unwrap(), &same));
+        // A request that still has the old configuration is served, and what it opened goes later.
+        let late = pool.lane(&old).unwrap();
+        assert!(!Arc::ptr_eq(&late, &in_use));
+        pool.sweep();
+        assert_eq!(ways(), 1);
+        assert!(pool.lane(&uri("https://kept.example")).is_some());
+        pool.sweep();
+        assert_eq!(ways(), 1, "another scheme is another way");
+    }
 }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
 
-use crate::stage::{Stage, chat, whole};
+use crate::stage::{Stage, chat, config, whole};
 
 const CHAT: &str = "/w/w/v1/chat/completions";
 
@@ -35,6 +35,7 @@ const UNTIL_IT_CLOSES: Answer = &[b"HTTP/1.1 200 OK\r\n\r\nto the ", b"end"];
 struct Upstream {
     url: String,
     connections: Arc<AtomicUsize>,
+    open: Arc<AtomicUsize>,
 }
 
 impl Upstream {
@@ -43,22 +44,24 @@ impl Upstream {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let connections = Arc::new(AtomicUsize::new(0));
         let accepted = Arc::clone(&connections);
+        let open = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&open);
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
                 accepted.fetch_add(1, Ordering::SeqCst);
+                counted.fetch_add(1, Ordering::SeqCst);
+                let counted = Arc::clone(&counted);
                 tokio::spawn(async move {
-                    for answer in answers {
-                        read_request(&mut socket).await?;
-                        for piece in *answer {
-                            socket.write_all(piece).await.ok()?;
-                            tokio::time::sleep(Duration::from_millis(5)).await;
-                        }
-                    }
-                    Some(())
+                    answer_all(&mut socket, answers).await;
+                    counted.fetch_sub(1, Ordering::SeqCst);
                 });
             }
         });
-        Self { url, connections }
+        Self {
+            url,
+            connections,
+            open,
+        }
     }
 
     async fn stage(&self) -> Stage {
@@ -72,6 +75,32 @@ impl Upstream {
     fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
+
+    /// Connections that neither side has closed.
+    fn open(&self) -> usize {
+        self.open.load(Ordering::SeqCst)
+    }
+
+    async fn wait_until_open(&self, count: usize) {
+        for _ in 0..500 {
+            if self.open() == count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{} are open", self.open());
+    }
+}
+
+async fn answer_all(socket: &mut TcpStream, answers: &[Answer]) -> Option<()> {
+    for answer in answers {
+        read_request(socket).await?;
+        for piece in *answer {
+            socket.write_all(piece).await.ok()?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    Some(())
 }
 
 /// Reads a head and as many bytes as it says. `None`: there was no more.
@@ -249,4 +278,49 @@ async fn an_upstream_that_answers_early_does_not_stop_the_client_from_sending() 
     tokio::time::timeout(Duration::from_secs(20), talk)
         .await
         .expect("neither side waits for the other");
+}
+
+/// Once an upstream was replaced in the configuration, no connection to it is left behind.
+#[tokio::test]
+async fn a_new_configuration_closes_what_waits_for_an_upstream_that_it_does_not_name() {
+    const SLOWLY: Answer = &{
+        let mut pieces: [&[u8]; 102] = [b"1\r\na\r\n"; 102];
+        pieces[0] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        pieces[101] = b"0\r\n\r\n";
+        pieces
+    };
+    let [old, new, kept] = [
+        Upstream::start(&[SLOWLY, SLOWLY, SLOWLY]).await,
+        Upstream::start(&[WITH_A_LENGTH, WITH_A_LENGTH]).await,
+        Upstream::start(&[WITH_A_LENGTH, WITH_A_LENGTH]).await,
+    ];
+    let leads_to = |url: &str| {
+        let kept = &kept.url;
+        format!(
+            "[workload.w]\nupstream.openai = \"{url}\"\n[workload.k]\nupstream.openai = \"{kept}\"\n"
+        )
+    };
+    let stage = Stage::new(&leads_to(&old.url)).await;
+    stage.post("/w/k/v1/chat/completions", &[], chat()).await;
+    let ask = || stage.send(http::Method::POST, CHAT, &[], chat());
+    let (one, other) = (ask().await, ask().await);
+    assert_eq!(whole(one).await.body, [b'a'; 100][..]);
+    assert_eq!(whole(other).await.body, [b'a'; 100][..]);
+    // Both connections wait now, and one of them is taken.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let under_way = ask().await;
+    assert_eq!((old.connections(), old.open()), (2, 2));
+
+    stage
+        .proxy
+        .reload(config(&stage.mock.url(), &leads_to(&new.url)))
+        .unwrap();
+    old.wait_until_open(1).await;
+    assert_eq!(whole(under_way).await.body, [b'a'; 100][..]);
+    // The last one is not kept for another request either.
+    old.wait_until_open(0).await;
+    assert_eq!(stage.post(CHAT, &[], chat()).await.body, b"{}"[..]);
+    stage.post("/w/k/v1/chat/completions", &[], chat()).await;
+    let connections = [&old, &new, &kept].map(Upstream::connections);
+    assert_eq!(connections, [2, 1, 1], "what is still named is used again");
 }
