@@ -60,7 +60,7 @@ pub(crate) fn config(command: &ConfigCommand) -> Result<(), Failure> {
     .map_err(failure)
 }
 
-fn failure(error: CommandError) -> Failure {
+pub(crate) fn failure(error: CommandError) -> Failure {
     match error {
         CommandError::Config(_) | CommandError::Exists(_) => Failure::bad_usage(error.to_string()),
         other => Failure::bad_input(other.to_string()),

@@ -322,3 +322,63 @@ assert pq.read_table("none.parquet").num_rows == 0
         assert_eq!(found["status"], row.status);
     }
 }
+
+/// What a command says when it fails, and its exit code.
+fn told(folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_secateur"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "{arguments:?}");
+    let words = String::from_utf8(output.stderr).unwrap();
+    (words, output.status.code())
+}
+
+#[test]
+fn a_bad_configuration_is_told_as_by_config_check() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, expected) in [
+        (Some("listen = \n"), "c.toml:1: "),
+        (
+            Some("log = \"json\"\n[ledgr]\n"),
+            "c.toml:2: unknown field `ledgr`",
+        ),
+        (Some("[ledger]\nurl = 3\n"), "c.toml:2: invalid type"),
+        (
+            Some("[ledger]\nurl = \"mysql:x\"\n"),
+            "c.toml:2: ledger.url: expected",
+        ),
+        (
+            Some("[ledger]\nurl = \"sqlite:x\"\nurl_env = \"X\"\n"),
+            "c.toml:2: ledger: url or url_env, not both",
+        ),
+        (
+            Some("[ledger]\nurl_env = \"SECATEUR_NOT_SET\"\n"),
+            "c.toml:2: the environment variable `SECATEUR_NOT_SET` is not set",
+        ),
+        (None, "c.toml: No such file"),
+    ] {
+        let file = folder.path().join("c.toml");
+        match text {
+            Some(text) => std::fs::write(&file, text).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+        let checked = told(folder.path(), &["config", "check", "c.toml"]);
+        assert!(checked.0.contains(expected), "{}", checked.0);
+        for command in [["audit", "stats"], ["canary", "list"]] {
+            let arguments = [&command[..], &["--config", "c.toml"]].concat();
+            assert_eq!(told(folder.path(), &arguments), checked, "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_are_read_without_the_credentials_that_the_proxy_needs() {
+    let scene = Scene::new();
+    let text = "[otlp]\nendpoint = \"http://h\"\nheader_env = { a = \"SECATEUR_NOT_SET\" }\n\
+                [ledger]\ncapture_key_env = \"SECATEUR_NOT_SET\"\n\
+                [workload.a]\npolicy_file = \"not-here.toml\"\n";
+    std::fs::write(scene.path("secateur.toml"), text).unwrap();
+    assert!(scene.text(&["tail", "-n", "1"]).contains("id-0299"));
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::CommandError;
-use crate::config::{Config, TEMPLATE, Workload};
+use crate::config::{Config, ConfigError, Secret, TEMPLATE, Workload};
 
 /// The file that is looked for where none is named.
 pub const CONFIG_NAME: &str = "secateur.toml";
@@ -14,18 +14,31 @@ pub const CONFIG_NAME: &str = "secateur.toml";
 /// # Errors
 /// The file cannot be read, or is not valid.
 pub fn load_config(path: &Path) -> Result<Config, CommandError> {
+    load(path, Config::read)
+}
+
+/// The ledger of the named configuration, or of the usual one where it exists, or the one that is kept without any.
+///
+/// # Errors
+/// The file cannot be read, or does not say where its ledger is.
+pub fn ledger_url(named: Option<PathBuf>) -> Result<String, CommandError> {
+    let url = match find(named) {
+        Some(path) => load(&path, Config::read_ledger_url)?,
+        None => Secret::new(&secateur_ledger::default_url(Path::new(""))),
+    };
+    Ok(url.reveal().to_owned())
+}
+
+type Read<T> = fn(&str, &str, &Path, &dyn Fn(&str) -> Option<String>) -> Result<T, ConfigError>;
+
+fn load<T>(path: &Path, read: Read<T>) -> Result<T, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|source| CommandError::File {
         path: path.to_owned(),
         source,
     })?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let env = |name: &str| std::env::var(name).ok();
-    Ok(Config::read(
-        &path.display().to_string(),
-        &text,
-        folder,
-        &env,
-    )?)
+    Ok(read(&path.display().to_string(), &text, folder, &env)?)
 }
 
 /// Writes a commented configuration file.

@@ -9,7 +9,7 @@ mod serve;
 pub use crate::demo::{DemoOptions, demo};
 pub use crate::recall::{McpOptions, mcp};
 pub use canary::{ResumeOptions, canary_list, canary_resume};
-pub use config_file::{CONFIG_NAME, config_check, config_init, load_config};
+pub use config_file::{CONFIG_NAME, config_check, config_init, ledger_url, load_config};
 pub(crate) use keeping::attach;
 pub use serve::{ServeOptions, serve};
 

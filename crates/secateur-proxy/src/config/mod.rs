@@ -214,6 +214,20 @@ impl Config {
         resolve::resolve(name, text, folder, env)
     }
 
+    /// Reads where the ledger is, also where none is kept now. Of the variables that the configuration names only the
+    /// ledger's must be set.
+    ///
+    /// # Errors
+    /// Like [`Config::read`], but for what only a proxy needs.
+    pub fn read_ledger_url(
+        name: &str,
+        text: &str,
+        folder: &std::path::Path,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Secret, ConfigError> {
+        resolve::resolve_ledger_url(name, text, folder, env)
+    }
+
     /// The workload of requests that name none.
     #[must_use]
     pub fn default_workload(&self) -> &Arc<Workload> {

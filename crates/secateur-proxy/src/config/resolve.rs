@@ -18,7 +18,8 @@ use toml::Spanned;
 use super::error::ConfigError;
 use super::file::{File, RawTimeouts};
 use super::{
-    Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, SummaryStore, Timeouts, Upstreams, Workload,
+    Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, Secret, SummaryStore, Timeouts, Upstreams,
+    Workload,
 };
 use crate::summary::SummaryBudget;
 
@@ -36,6 +37,31 @@ pub(super) fn resolve(
     folder: &Path,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigError> {
+    let (reader, file) = parse(name, text, folder, env)?;
+    reader.config(file)
+}
+
+/// The ledger's address alone: whoever reads it needs no credentials of providers and no policies.
+pub(super) fn resolve_ledger_url(
+    name: &str,
+    text: &str,
+    folder: &Path,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Secret, ConfigError> {
+    let (reader, file) = parse(name, text, folder, env)?;
+    reader.ledger_url(&file.ledger)
+}
+
+fn parse<'r>(
+    name: &'r str,
+    text: &'r str,
+    folder: &'r Path,
+    env: &'r dyn Fn(&str) -> Option<String>,
+) -> Result<(Reader<'r>, File), ConfigError> {
+    let file = toml::from_str(text).map_err(|error| {
+        let at = error.span().map(|span| span.start);
+        ConfigError::at(name, text, at, error.message())
+    })?;
     let reader = Reader {
         name,
         text,
@@ -43,11 +69,7 @@ pub(super) fn resolve(
         env,
         files: RefCell::default(),
     };
-    let file: File = toml::from_str(text).map_err(|error| {
-        let at = error.span().map(|span| span.start);
-        ConfigError::at(name, text, at, error.message())
-    })?;
-    reader.config(file)
+    Ok((reader, file))
 }
 
 /// A workload whose cuts are to be kept, without a key to keep them under.

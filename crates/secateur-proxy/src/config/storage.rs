@@ -116,14 +116,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let folder = self.folder;
-        let url = match (&raw.url, &raw.url_env) {
-            (Some(url), Some(_)) => {
-                return Err(self.wrong(&url.span(), "ledger: url or url_env, not both"));
-            }
-            (Some(url), None) => self.ledger_url(url)?,
-            (None, Some(variable)) => self.secret(variable)?,
-            (None, None) => Secret::new(&secateur_ledger::default_url(folder)),
-        };
+        let url = self.ledger_url(&raw)?;
         let spool_dir = raw.spool_dir.unwrap_or_else(|| SPOOL_FOLDER.into());
         let capture_key = match &raw.capture_key_env {
             Some(variable) => Some(self.capture_key(variable)?),
@@ -137,8 +130,20 @@ impl Reader<'_> {
         }))
     }
 
+    /// Where rows go, or would go.
+    pub(super) fn ledger_url(&self, raw: &RawLedger) -> Result<Secret, ConfigError> {
+        match (&raw.url, &raw.url_env) {
+            (Some(url), Some(_)) => {
+                Err(self.wrong(&url.span(), "ledger: url or url_env, not both"))
+            }
+            (Some(url), None) => self.written_url(url),
+            (None, Some(variable)) => self.secret(variable),
+            (None, None) => Ok(Secret::new(&secateur_ledger::default_url(self.folder))),
+        }
+    }
+
     /// Files stand relative to the configuration.
-    fn ledger_url(&self, url: &Spanned<String>) -> Result<Secret, ConfigError> {
+    fn written_url(&self, url: &Spanned<String>) -> Result<Secret, ConfigError> {
         let text = url.get_ref();
         let schemes = ["sqlite:", "postgres://", "postgresql://"];
         if schemes.iter().any(|scheme| text.starts_with(scheme)) {

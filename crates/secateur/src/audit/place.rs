@@ -1,32 +1,13 @@
 //! Which ledger is meant: the one named, else the configuration's, else the default beside it.
 
-use std::path::Path;
-
 use super::args::LedgerArgs;
 use crate::Failure;
+use crate::proxy::failure;
 
 pub(crate) fn url(args: &LedgerArgs) -> Result<String, Failure> {
-    if let Some(url) = &args.ledger {
-        return Ok(url.clone());
-    }
-    let default = Path::new(secateur_proxy::cli::CONFIG_NAME);
-    let config = args.config.as_deref().unwrap_or(default);
-    let text = match std::fs::read_to_string(config) {
-        Ok(text) => text,
-        Err(_) if args.config.is_none() => String::new(),
-        Err(error) => return Err(Failure::bad_usage(format!("{}: {error}", config.display()))),
-    };
-    let file: toml::Table = toml::from_str(&text)
-        .map_err(|error| Failure::bad_usage(format!("{}: {error}", config.display())))?;
-    let ledger = file.get("ledger");
-    let named = |key: &str| ledger?.get(key)?.as_str();
-    let folder = config.parent().unwrap_or(Path::new(""));
-    match (named("url"), named("url_env")) {
-        (Some(url), _) => Ok(secateur_ledger::url_beside(folder, url)),
-        (None, Some(variable)) => std::env::var(variable).map_err(|_| {
-            Failure::bad_usage(format!("the environment variable `{variable}` is not set"))
-        }),
-        (None, None) => Ok(secateur_ledger::default_url(folder)),
+    match &args.ledger {
+        Some(url) => Ok(url.clone()),
+        None => secateur_proxy::cli::ledger_url(args.config.clone()).map_err(failure),
     }
 }
 
