@@ -208,7 +208,7 @@ mod tests {
     async fn a_plain_request_is_the_row_that_it_would_be_otherwise() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("a.db").display());
-        let options = LedgerOptions::new(&url, &folder.path().join("spool"));
+        let options = LedgerOptions::new(&url, folder.path().join("spool"));
         let ledger = Ledger::open(options).await.unwrap();
         let sink = LedgerSink(ledger.clone());
         let mut wanted = Vec::new();
