@@ -21,6 +21,7 @@ pub(crate) struct Lowered {
 pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
     let mut splices = Vec::with_capacity(edits.len());
     let mut bits = Bits::default();
+    bits.reserve(edits.iter().map(most_bits).sum());
     let mut removed: Vec<Seat> = Vec::new();
     let mut refused = Vec::new();
     let mut items_after = view.items().len();
@@ -80,6 +81,14 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
         bits,
         refused,
         items_after,
+    }
+}
+
+/// How many bits an edit is made of, about.
+fn most_bits(edit: &Edit) -> usize {
+    match &edit.action {
+        Action::Rewrite(_, pieces) => pieces.len(),
+        _ => 1,
     }
 }
 
