@@ -172,10 +172,12 @@ impl<'t> ArrivalText<'t> {
         lines.clear();
         lines.reserve(raw.len() / USUAL_LINE_BYTES);
         let (mut start, mut start_shift) = (0, 0);
-        spelled_line_ends(raw.as_bytes(), |raw_end, escapes| {
+        let found = &mut lines;
+        // With places of its own, which need not be kept in memory.
+        spelled_line_ends(raw.as_bytes(), move |raw_end, escapes| {
             #[expect(clippy::cast_possible_truncation, reason = "a body has less than 4 GB")]
             let (end, end_shift) = ((raw_end - escapes) as u32, escapes as u32);
-            lines.push(Line {
+            found.push(Line {
                 start,
                 end,
                 start_shift,
@@ -184,6 +186,8 @@ impl<'t> ArrivalText<'t> {
             });
             (start, start_shift) = (end, end_shift);
         });
+        let last = lines.last().copied().unwrap_or_default();
+        let (start, start_shift) = (last.end, last.end_shift);
         let end = offset(decoded_len);
         if start < end {
             lines.push(Line {
