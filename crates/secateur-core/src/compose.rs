@@ -6,6 +6,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use crate::arrival::{Chain, Shortened};
+use crate::call_args::CallArgs;
 use crate::edit::{Action, Arrangement, Edit, Need, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::hash::QuickMap;
@@ -114,6 +115,7 @@ pub(crate) struct Stage<'s, 'a> {
     pub(crate) exchanges: Exchanges,
     pub(crate) model: ModelFacts,
     pub(crate) timeline: Timeline,
+    pub(crate) call_args: OnceCell<CallArgs>,
     pub(crate) facts: OnceCell<ToolFacts>,
     pub(crate) summaries: Option<&'s dyn Summaries>,
     /// Descriptions of results, which depend on the result alone.
@@ -132,6 +134,7 @@ impl<'s, 'a> Stage<'s, 'a> {
             exchanges: view.exchanges(),
             model,
             timeline: Timeline::of(view),
+            call_args: OnceCell::new(),
             facts: OnceCell::new(),
             described: RefCell::default(),
         }
@@ -182,6 +185,7 @@ impl<'s, 'a> Stage<'s, 'a> {
             view: self.view,
             exchanges: &self.exchanges,
             timeline: &self.timeline,
+            call_args: &self.call_args,
             facts: &self.facts,
             described: &self.described,
             draft,

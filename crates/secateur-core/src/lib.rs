@@ -5,6 +5,7 @@
 
 mod allowance;
 pub mod arrival;
+mod call_args;
 pub mod check;
 pub mod compose;
 pub mod condense;

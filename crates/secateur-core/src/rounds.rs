@@ -16,6 +16,7 @@
 
 use crate::allowance::Allowance;
 use crate::arrival::Chain;
+use crate::call_args::CallArgs;
 use crate::compose::{self, Draft, Stage};
 use crate::edit::{Action, Edit, Plan};
 use crate::guard;
@@ -119,7 +120,10 @@ pub(crate) fn fold(
 fn weight(stage: &Stage<'_, '_>, part: PartId, untouched: &Draft) -> f64 {
     const MEDIA_CHARS: usize = 8000;
     let chars = match stage.view.part(part).kind {
-        PartKind::Call => stage.view.compact_args_chars(part),
+        PartKind::Call => {
+            let args = stage.call_args.get_or_init(|| CallArgs::of(stage.view));
+            args.compact_chars(stage.view, part)
+        }
         PartKind::Media => MEDIA_CHARS,
         PartKind::Thinking => 0,
         PartKind::ServerTool | PartKind::Opaque => stage.view.part(part).value.len(),

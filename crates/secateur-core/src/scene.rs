@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 
+use crate::call_args::CallArgs;
 use crate::compose::Draft;
 use crate::edit::{Action, Arrangement, Piece};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
@@ -61,6 +62,7 @@ pub struct Scene<'s, 'a> {
     pub(crate) view: &'s View<'a>,
     pub(crate) exchanges: &'s Exchanges,
     pub(crate) timeline: &'s Timeline,
+    pub(crate) call_args: &'s OnceCell<CallArgs>,
     pub(crate) facts: &'s OnceCell<ToolFacts>,
     pub(crate) described: &'s RefCell<QuickMap<PartId, Option<Cow<'static, str>>>>,
     pub(crate) draft: &'s Draft,
@@ -300,7 +302,12 @@ impl<'s, 'a> Scene<'s, 'a> {
     #[must_use]
     pub fn tool_facts(&self) -> &'s ToolFacts {
         self.facts
-            .get_or_init(|| ToolFacts::of(self.view, self.exchanges))
+            .get_or_init(|| ToolFacts::of(self.view, self.exchanges, self.call_args()))
+    }
+
+    /// The arguments of calls.
+    pub(crate) fn call_args(&self) -> &'s CallArgs {
+        self.call_args.get_or_init(|| CallArgs::of(self.view))
     }
 
     /// Whether a user has named the file of this number.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::call_args::CallArgs;
 use crate::hash::QuickMap;
 use crate::strategy::shell_line::Deed;
 use crate::strategy::tool_class::{
@@ -22,7 +23,7 @@ pub struct ToolFacts {
 }
 
 impl ToolFacts {
-    pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges) -> Self {
+    pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges, args: &CallArgs) -> Self {
         let count = view.parts().len();
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
         let mut known = Files::default();
@@ -35,9 +36,9 @@ impl ToolFacts {
                         let class = class_of.entry(name);
                         *class.or_insert_with_key(|name| ToolClass::of(name))
                     });
-                    let (class, path) = of_call(view, id, by_name, &mut deeds);
+                    let (class, path) = of_call(view, id, by_name, args, &mut deeds);
                     classes[id.index()] = class;
-                    files[id.index()] = path.map(|path| known.number(path));
+                    files[id.index()] = path.map(|path| known.number(&path));
                 }
                 PartKind::Result => {
                     if let Some(call) = exchanges.call_of(id) {
@@ -109,16 +110,20 @@ impl ToolFacts {
 
 /// What a call does, and the path that it is about: a tool for commands does what its command does, and a tool
 /// for edits may also show.
-fn of_call(
-    view: &View<'_>,
+fn of_call<'a>(
+    view: &View<'a>,
     call: PartId,
     by_name: Option<ToolClass>,
-    deeds: &mut QuickMap<String, Deed>,
-) -> (Option<ToolClass>, Option<String>) {
-    let path = || view.first_arg(call, &PATH_KEYS);
+    args: &CallArgs,
+    deeds: &mut QuickMap<Cow<'a, str>, Deed>,
+) -> (Option<ToolClass>, Option<Cow<'a, str>>) {
+    let path = || {
+        let [path] = args.first_texts(view, call, [&PATH_KEYS]);
+        path
+    };
     match by_name {
         Some(ToolClass::Command) => {
-            let line = view.first_arg(call, &COMMAND_KEYS);
+            let [line] = args.first_texts(view, call, [&COMMAND_KEYS]);
             let deed = match line {
                 // The same command is often run again.
                 Some(line) => deeds
@@ -130,10 +135,10 @@ fn of_call(
                     words.map_or(Deed::COMMAND, |words| Deed::of_arguments(&words))
                 }
             };
-            (Some(deed.class), deed.file.or_else(path))
+            (Some(deed.class), deed.file.map(Cow::Owned).or_else(path))
         }
         Some(ToolClass::Edit) => {
-            let [shows, path] = view.first_args(call, [&["command"], &PATH_KEYS[..]]);
+            let [shows, path] = args.first_texts(view, call, [&["command"], &PATH_KEYS]);
             let shows = shows.is_some_and(|word| SHOWING_COMMANDS.contains(&&*word));
             let class = if shows {
                 ToolClass::Read
@@ -157,24 +162,24 @@ struct Files {
 }
 
 impl Files {
-    fn number(&mut self, path: String) -> u32 {
-        if let Some(&number) = self.by_path.get(&path) {
+    fn number(&mut self, path: &str) -> u32 {
+        if let Some(&number) = self.by_path.get(path) {
             return number;
         }
-        let same_name = self.by_name.entry(file_name(&path).to_owned()).or_default();
+        let same_name = self.by_name.entry(file_name(path).to_owned()).or_default();
         let mut alike = same_name
             .iter()
-            .filter(|number| is_same(&self.paths[**number as usize], &path));
+            .filter(|number| is_same(&self.paths[**number as usize], path));
         let number = match (alike.next(), alike.next()) {
             (Some(&only), None) => only,
             _ => {
                 let next = u32::try_from(self.paths.len()).unwrap_or(u32::MAX);
                 same_name.push(next);
-                self.paths.push(path.clone());
+                self.paths.push(path.to_owned());
                 next
             }
         };
-        self.by_path.insert(path, number);
+        self.by_path.insert(path.to_owned(), number);
         number
     }
 }
@@ -221,7 +226,7 @@ mod tests {
     #[test]
     fn the_end_of_one_known_path_is_that_file() {
         let mut files = Files::default();
-        let mut number = |path: &str| files.number(path.to_owned());
+        let mut number = |path: &str| files.number(path);
         let main = number("/repo/src/main.rs");
         assert_eq!(number("src/main.rs"), main);
         assert_eq!(number("./main.rs"), main);

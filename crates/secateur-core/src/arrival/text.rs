@@ -138,6 +138,16 @@ impl<'t> ArrivalText<'t> {
         text
     }
 
+    /// A text that is no part's.
+    pub(crate) fn in_place(text: Spelled<'t>, scratch: &mut LookScratch) -> Self {
+        let LineMemory { lines, mut marks } = std::mem::take(&mut scratch.memory);
+        marks.clear();
+        Self {
+            marks,
+            ..Self::spelled(text, 0, lines)
+        }
+    }
+
     /// What was lent to it.
     pub(crate) fn into_memory(self) -> LineMemory {
         LineMemory {

@@ -69,6 +69,13 @@ impl JsonStr {
         self.span.len() - self.excess.chars as usize
     }
 
+    /// How many characters the literal has with its quotes, if a compact writer would spell it as it is. Looks at
+    /// nothing.
+    pub(crate) fn compact_chars(self) -> Option<usize> {
+        let continuing = (self.excess.chars - self.excess.bytes) as usize;
+        (!self.excess.has_others).then(|| self.span.len() - continuing + 2)
+    }
+
     /// How many bytes the decoded text has. Looks at nothing.
     #[must_use]
     pub fn decoded_len(self) -> usize {

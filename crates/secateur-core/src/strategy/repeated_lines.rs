@@ -19,10 +19,11 @@
 mod shown;
 
 use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals, Line, Spelling};
+use crate::arrival::{ArrivalText, Arrivals, Line, LookScratch, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
+use crate::json::Spelled;
 use crate::line_marks::LineKey;
-use crate::line_space::{leading_spaces, tab};
+use crate::line_space::{leading_spaces, tab, trim_end, trim_start};
 use crate::scene::Scene;
 use crate::tool_facts::ToolFacts;
 use crate::view::PartId;
@@ -61,6 +62,7 @@ impl Strategy for RepeatedLines {
             options: self,
             shown: Shown::default(),
             spelled: Vec::new(),
+            scratch: LookScratch::default(),
         }))
     }
 }
@@ -70,6 +72,7 @@ struct Run<'o> {
     shown: Shown,
     /// Scratch: a line as JSON spells it.
     spelled: Vec<u8>,
+    scratch: LookScratch,
 }
 
 /// Arguments that put text into a file.
@@ -78,20 +81,21 @@ const TEXT_KEYS: [&str; 4] = ["new_string", "content", "new_str", "file_text"];
 impl Arrivals for Run<'_> {
     fn call(&mut self, scene: &Scene<'_, '_>, part: PartId) {
         self.shown.expect(scene.view.body().len());
-        for text in scene.string_args(part, &TEXT_KEYS) {
-            // Only lines that stand in JSON as they are can be found again by their reader.
-            let is_plain =
-                |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
-            let is_spelled = |line: &str| is_plain(line) || is_plain(line.trim());
-            let spelled = &mut self.spelled;
-            let keys = text.lines().map(|line| {
-                if is_spelled(line) {
-                    LineKey::of_text(line.as_bytes(), spelled)
-                } else {
-                    LineKey::GONE
+        let args = scene.args(part);
+        match scene.call_args().texts(&args, part, &TEXT_KEYS) {
+            Some(texts) => {
+                for text in texts {
+                    match text.spelled_as_usual(&args) {
+                        Some(text) => self.written_in_place(part, text),
+                        None => self.written(part, &text.decode(&args)),
+                    }
                 }
-            });
-            self.shown.add(part, keys);
+            }
+            None => {
+                for text in scene.string_args(part, &TEXT_KEYS) {
+                    self.written(part, &text);
+                }
+            }
         }
     }
 
@@ -128,6 +132,49 @@ impl Arrivals for Run<'_> {
     fn forget(&mut self, part: PartId) {
         self.shown.forget(part);
     }
+}
+
+impl Run<'_> {
+    /// Takes in a text that a call writes.
+    fn written(&mut self, part: PartId, text: &str) {
+        let keys = written_lines(text, &mut self.spelled);
+        self.shown.add(part, keys);
+    }
+
+    /// The same of a text where it stands.
+    fn written_in_place(&mut self, part: PartId, text: Spelled<'_>) {
+        let mut text = ArrivalText::in_place(text, &mut self.scratch);
+        text.look_for_keys();
+        self.shown.add(part, written_lines_in_place(&text));
+        self.scratch.take_back(text.into_memory());
+    }
+}
+
+/// The lines of a text that a call writes. Only those that stand in JSON as they are can be found again by their
+/// reader.
+fn written_lines<'t>(text: &'t str, spelled: &'t mut Vec<u8>) -> impl Iterator<Item = LineKey> {
+    let is_plain = |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
+    text.lines().map(move |line| {
+        if is_plain(line) || is_plain(line.trim()) {
+            LineKey::of_text(line.as_bytes(), spelled)
+        } else {
+            LineKey::GONE
+        }
+    })
+}
+
+/// The same of a text that JSON spells, whose keys were looked for.
+fn written_lines_in_place(text: &ArrivalText<'_>) -> impl Iterator<Item = LineKey> {
+    let is_plain = |line: &[u8]| memchr::memchr(b'\\', line).is_none();
+    let lines = text.lines().iter().map(|line| text.kept_inside(line));
+    lines.zip(text.keys()).map(move |(line, key)| {
+        let trimmed = || trim_start(trim_end(line, Spelling::Json), Spelling::Json);
+        if is_plain(line) || is_plain(trimmed()) {
+            *key
+        } else {
+            LineKey::GONE
+        }
+    })
 }
 
 /// The limits for runs of a result that is about this file.
@@ -223,4 +270,43 @@ fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
     digits.iter().try_fold(0u64, |number, digit| {
         number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Cursor, unescaped};
+
+    /// Pieces of literals that are spelled as usual.
+    const PIECES: [&str; 10] = [
+        "a",
+        " ",
+        "12→",
+        "7:",
+        "\\n",
+        "\\t",
+        "\\\"",
+        "\\\\",
+        "\u{a0}",
+        "let name = value;",
+    ];
+
+    proptest::proptest! {
+        #[test]
+        fn a_text_that_is_written_has_the_same_lines_where_it_stands(
+            pieces in proptest::collection::vec(0..PIECES.len(), 0..40),
+        ) {
+            let raw: String = pieces.iter().map(|&at| PIECES[at]).collect();
+            let quoted = format!("\"{raw}\"");
+            let literal = Cursor::over(&quoted, 1).string().unwrap();
+            let mut scratch = LookScratch::default();
+            let spelled = literal.spelled_as_usual(&quoted).unwrap();
+            let mut in_place = ArrivalText::in_place(spelled, &mut scratch);
+            in_place.look_for_keys();
+            let found: Vec<LineKey> = written_lines_in_place(&in_place).collect();
+            let (decoded, mut memory) = (unescaped(&raw), Vec::new());
+            let expected: Vec<LineKey> = written_lines(&decoded, &mut memory).collect();
+            proptest::prop_assert_eq!(found, expected, "{}", raw);
+        }
+    }
 }

@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::edit::{Edit, Plan, SkipReason, StrategyId, Why};
-use crate::json::{Cursor, JsonError, escape_into};
+use crate::json::{JsonStr, escape_into};
 use crate::outlook::Prospects;
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
@@ -46,23 +46,12 @@ const OLD_TEXT_KEYS: [&str; 2] = ["old_string", "old_str"];
 /// How the answer of an edit that failed begins, for clients that do not mark it.
 const ERROR_STARTS: [&str; 4] = ["Error", "ERROR", "error", "<tool_use_error>"];
 
-/// Deeper than this and arguments are left as they are.
-const MAX_DEPTH: usize = 64;
-
 impl ReplacedText {
     /// Its id.
     pub const ID: StrategyId = StrategyId("replaced-text");
 
-    /// The arguments with a note in the place of the old text; `None` if it is not long.
-    fn shortened(&self, args: &str) -> Option<String> {
-        let mut old_texts = Vec::new();
-        Cursor::over(args, MAX_DEPTH)
-            .object(|cursor, key| {
-                let is_old = OLD_TEXT_KEYS.iter().any(|name| key.is(args, name));
-                old_texts.extend(cursor.string_or_skip()?.filter(|_| is_old));
-                Ok::<(), JsonError>(())
-            })
-            .ok()?;
+    /// The arguments with a note in the place of these old texts; `None` if they are not long.
+    fn shortened(&self, args: &str, old_texts: impl Iterator<Item = JsonStr>) -> Option<String> {
         let mut out = String::new();
         let mut copied = 0;
         for text in old_texts {
@@ -131,7 +120,9 @@ impl ReplacedText {
         if !has_worked(scene, call) {
             return None;
         }
-        let with = self.shortened(&scene.args(call))?;
+        let args = scene.args(call);
+        let old_texts = scene.call_args().texts(&args, call, &OLD_TEXT_KEYS)?;
+        let with = self.shortened(&args, old_texts)?;
         Some(scene.replace_args(call, with, Self::ID, Why::ReplacedText))
     }
 }
@@ -164,12 +155,19 @@ fn has_worked(scene: &Scene<'_, '_>, call: PartId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_args::CallArgs;
+
+    fn shortened(args: &str) -> Option<String> {
+        let all = CallArgs::of_one(args);
+        let old_texts = all.texts(args, PartId(0), &OLD_TEXT_KEYS)?;
+        ReplacedText::default().shortened(args, old_texts)
+    }
 
     #[test]
     fn the_old_text_keeps_its_start_and_everything_else_stays() {
         let old = "é\\n\\\"x\\\" ".repeat(60);
         let args = format!(r#"{{"file_path":"a.go", "old_string":"{old}","new_string":"{old}"}}"#);
-        let out = ReplacedText::default().shortened(&args).unwrap();
+        let out = shortened(&args).unwrap();
         let read: serde_json::Value = serde_json::from_str(&out).unwrap();
         let before: serde_json::Value = serde_json::from_str(&args).unwrap();
         assert_eq!(read["new_string"], before["new_string"]);
@@ -181,12 +179,11 @@ mod tests {
             read["old_string"],
             format!("{kept}[... {left_out} more characters, replaced by this edit]")
         );
-        assert_eq!(ReplacedText::default().shortened(&out), None, "idempotent");
+        assert_eq!(shortened(&out), None, "idempotent");
     }
 
     #[test]
     fn short_texts_and_what_is_no_object_stay() {
-        let strategy = ReplacedText::default();
         let at_limit = "x".repeat(139);
         for args in [
             r#"{"old_string":"a","new_string":"b"}"#,
@@ -196,9 +193,9 @@ mod tests {
             "*** Begin Patch",
             "{\"old_string\": \"cut off",
         ] {
-            assert_eq!(strategy.shortened(args), None, "{args}");
+            assert_eq!(shortened(args), None, "{args}");
         }
         let above = format!(r#"{{"old_string":"{at_limit}x"}}"#);
-        assert!(strategy.shortened(&above).unwrap().len() < above.len());
+        assert!(shortened(&above).unwrap().len() < above.len());
     }
 }
