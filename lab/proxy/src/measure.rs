@@ -23,8 +23,9 @@ const COMPARED: [&str; 3] = [HYPER, OURS, BARE];
 
 /// Peers that answer too few requests for a short look.
 const SLOW: [&str; 2] = ["litellm", "portkey"];
-/// Rounds with and without audit, for each of the others: what it costs is small beside what slices differ by.
-const AUDIT_ROUNDS: usize = 4;
+/// Processes with audit and as many without: two that are alike may differ by more than what it costs, for as long as they
+/// live.
+pub(crate) const AUDIT_PAIRS: usize = 8;
 /// Slices of a lane that no goal compares within a round.
 const OTHER_ROUNDS: usize = 2;
 
@@ -182,7 +183,8 @@ pub(crate) struct Results {
     pub(crate) alone: Rows,
 }
 
-pub(crate) async fn measure(options: &Options, lanes: &[Lane]) -> Results {
+/// `pairs`: with audit and without.
+pub(crate) async fn measure(options: &Options, lanes: &[Lane], pairs: &[[Lane; 2]]) -> Results {
     let mut results = Results {
         closed: Vec::new(),
         paced: Vec::new(),
@@ -198,7 +200,7 @@ pub(crate) async fn measure(options: &Options, lanes: &[Lane]) -> Results {
             progress(&format!("{}: with and without audit", label(body)));
             results
                 .audit
-                .push(with_and_without(options, lanes, body).await);
+                .push(with_and_without(options, pairs, body).await);
         }
         if !(options.closed || options.paced) {
             continue;
@@ -247,14 +249,25 @@ async fn throughput(options: &Options, lanes: &[Lane], body: (usize, bool)) -> R
     }
 }
 
-async fn with_and_without(options: &Options, lanes: &[Lane], body: (usize, bool)) -> Rows {
-    let is_one = |lane: &&Lane| [OURS, BARE].contains(&lane.name.as_str());
-    let lanes: Vec<&Lane> = lanes.iter().filter(is_one).collect();
-    let rounds = options.rounds * AUDIT_ROUNDS;
+async fn with_and_without(options: &Options, pairs: &[[Lane; 2]], body: (usize, bool)) -> Rows {
+    let rounds = options.rounds.div_ceil(2);
+    let mut rows: Vec<Row> = Vec::new();
+    for pair in pairs {
+        let lanes: Vec<&Lane> = pair.iter().collect();
+        let of_pair = turns(&lanes, rounds, options.slice, options.connections, body).await;
+        match rows.is_empty() {
+            true => rows = of_pair,
+            false => {
+                for (row, of_pair) in rows.iter_mut().zip(of_pair) {
+                    row.slices.extend(of_pair.slices);
+                }
+            }
+        }
+    }
     Rows {
         body,
         rate: 0.0,
-        rows: turns(&lanes, rounds, options.slice, options.connections, body).await,
+        rows,
     }
 }
 

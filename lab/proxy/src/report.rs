@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::bodies::chat;
 use crate::goals::{self, Goal};
 use crate::load::Measured;
-use crate::measure::{BARE, HYPER, Lane, OURS, PATH, Results, Rows, Slice, Spread, label, measure};
+use crate::measure::{
+    AUDIT_PAIRS, BARE, HYPER, Lane, OURS, PATH, Results, Rows, Slice, Spread, label, measure,
+};
 use crate::peers::{self, Peer};
 use crate::process::Server;
 use crate::secateur::{self, Keeps};
@@ -30,8 +32,9 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
     let upstream = Server::start("serve-upstream", "").await?;
     let passthrough = Server::start("serve-passthrough", &upstream.url).await?;
     let first = Shot::new(PATH, chat(1_000, false));
-    let start =
-        async |keeps, name| secateur::start(keeps, &upstream.url, &work.0.join(name), &first).await;
+    let start = async |keeps, name: &str| {
+        secateur::start(keeps, &upstream.url, &work.0.join(name), &first).await
+    };
     let secateur = start(Keeps::Ledger, "ledger").await?;
     let logging = start(Keeps::LedgerAndLog, "log").await?;
     let bare = start(Keeps::Nothing, "bare").await?;
@@ -41,7 +44,7 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
         false => (Vec::new(), vec!["peers were not asked for".to_owned()]),
     };
     let pruned = format!("{}/w/pruned", secateur.url);
-    let lane = |name, url, process| Lane::new(name, url, process, upstream.id());
+    let lane = |name: &str, url: &str, process| Lane::new(name, url, process, upstream.id());
     let mut lanes = vec![
         lane("direct", &upstream.url, upstream.id()),
         lane(HYPER, &passthrough.url, passthrough.id()),
@@ -52,7 +55,19 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
     ];
     let peer = |peer: &Peer| Lane::peer(peer.name, &peer.url, &peer.headers);
     lanes.extend(peers.iter().map(peer));
-    let measured = measure(options, &lanes).await;
+    let mut kept = Vec::new();
+    let mut pairs = Vec::new();
+    for number in 0..if options.audit { AUDIT_PAIRS } else { 0 } {
+        let with = start(Keeps::Ledger, &format!("with {number}")).await?;
+        let without = start(Keeps::Nothing, &format!("without {number}")).await?;
+        pairs.push([
+            lane(OURS, &with.url, with.id()),
+            lane(BARE, &without.url, without.id()),
+        ]);
+        kept.extend([with, without]);
+    }
+    let measured = measure(options, &lanes, &pairs).await;
+    drop(kept);
     let peak_mb = secateur.peak_mb();
     let page = page(
         options,
@@ -186,8 +201,8 @@ fn audit(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
     let rounds = results.audit.iter().flat_map(|rows| &rows.rows);
     let rounds = rounds.map(|row| row.slices.len()).max().unwrap_or(0);
     out.push_str(&format!(
-        "\n## What audit costs\n\nSecateur with its ledger and without, in turn, {rounds} rounds of these two alone. \"Of all\" is \
-         the processor time of client, proxy and upstream for a request: on a machine that is full, as many requests fewer \
+        "\n## What audit costs\n\nSecateur with its ledger and without, in turn, {rounds} rounds of these two alone, over \
+         {AUDIT_PAIRS} processes of each: two that are alike may differ by more than this. \"Of all\" is the processor time of client, proxy and upstream for a request: on a machine that is full, as many requests fewer \
          are answered as it grows, and it moves less than they do when the machine itself is slowed down.\n\n"
     ));
     let mut table = Table::new(&[
