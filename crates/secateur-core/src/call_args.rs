@@ -2,6 +2,7 @@
 //! are told from them.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use crate::json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars};
 use crate::view::{ArgsForm, PartId, PartKind, View};
@@ -33,7 +34,12 @@ enum Value {
 const MAX_DEPTH: usize = 64;
 
 impl CallArgs {
-    pub(crate) fn of(view: &View<'_>) -> Self {
+    /// Those of this view, read when they are first asked for.
+    pub(crate) fn once<'c>(read: &'c OnceCell<Self>, view: &View<'_>) -> &'c Self {
+        read.get_or_init(|| Self::of(view))
+    }
+
+    fn of(view: &View<'_>) -> Self {
         let mut all = Self {
             args: Vec::new(),
             of: vec![None; view.parts().len()],

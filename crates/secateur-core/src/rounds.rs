@@ -121,8 +121,7 @@ fn weight(stage: &Stage<'_, '_>, part: PartId, untouched: &Draft) -> f64 {
     const MEDIA_CHARS: usize = 8000;
     let chars = match stage.view.part(part).kind {
         PartKind::Call => {
-            let args = stage.call_args.get_or_init(|| CallArgs::of(stage.view));
-            args.compact_chars(stage.view, part)
+            CallArgs::once(&stage.call_args, stage.view).compact_chars(stage.view, part)
         }
         PartKind::Media => MEDIA_CHARS,
         PartKind::Thinking => 0,

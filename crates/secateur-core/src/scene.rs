@@ -307,7 +307,7 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// The arguments of calls.
     pub(crate) fn call_args(&self) -> &'s CallArgs {
-        self.call_args.get_or_init(|| CallArgs::of(self.view))
+        CallArgs::once(self.call_args, self.view)
     }
 
     /// Whether a user has named the file of this number.

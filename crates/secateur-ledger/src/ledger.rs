@@ -37,7 +37,7 @@ pub struct Ledger {
 }
 
 /// By workload.
-pub(crate) type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
+type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
 
 fn limits_of(limits: &Limits, workload: &str) -> CaptureLimits {
     let all = limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,18 +61,8 @@ pub(crate) struct Writing {
     pub(crate) publisher: watch::Sender<Arc<Controls>>,
     /// Of the mover and of the writer, in this order.
     pub(crate) done: Mutex<Vec<oneshot::Receiver<()>>>,
-    /// Not there if there was nothing to move.
-    pub(crate) moving: Option<watch::Receiver<Option<Result<(), LedgerError>>>>,
-}
-
-impl Writing {
-    /// What came of bringing the ledger forward; nothing while that goes on.
-    pub(crate) fn moved(&self) -> Option<Result<(), LedgerError>> {
-        match &self.moving {
-            Some(moving) => moving.borrow().clone(),
-            None => Some(Ok(())),
-        }
-    }
+    /// What came of bringing the ledger forward; `None` while that goes on.
+    pub(crate) moved: watch::Receiver<Option<Result<(), LedgerError>>>,
 }
 
 impl Drop for Inner {
@@ -118,19 +108,19 @@ impl Ledger {
     #[must_use]
     pub fn is_moving(&self) -> bool {
         let writing = self.inner.writing.as_ref();
-        writing.is_some_and(|writing| writing.moved().is_none())
+        writing.is_some_and(|writing| writing.moved.borrow().is_none())
     }
 
     /// Returns when the ledger has been brought forward, which it mostly is from the start; why not, if it could not
     /// be. It is then tried again, as with a database that does not answer.
     pub fn moved(&self) -> impl Future<Output = Result<(), String>> + Send + use<> {
         let writing = self.inner.writing.as_ref();
-        let moving = writing.and_then(|writing| writing.moving.clone());
+        let moved = writing.map(|writing| writing.moved.clone());
         async move {
-            let Some(mut moving) = moving else {
+            let Some(mut moved) = moved else {
                 return Ok(());
             };
-            match moving.wait_for(Option::is_some).await.as_deref() {
+            match moved.wait_for(Option::is_some).await.as_deref() {
                 Ok(Some(Err(error))) => Err(error.to_string()),
                 Ok(_) => Ok(()),
                 Err(_) => Err(LedgerError::Closed.to_string()),
@@ -417,7 +407,7 @@ impl Ledger {
             // An error says that the thread has ended, which is what is waited for.
             let _ = thread.await;
             // All is spooled now. A move that is cut off never happened, and begins anew with the next start.
-            if writing.moved().is_none() {
+            if writing.moved.borrow().is_none() {
                 break;
             }
         }

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
     let address = Address::parse(&options.url)?;
     let counters = Counters::default();
-    let (moving, moved) = watch::channel(None);
+    let (moving, moved) = watch::channel(Some(Ok(())));
     let (begin, first) = match connect(&address, moving) {
         Err(error) if error.is_passing() => {
             counters.note(&error);
@@ -36,7 +36,6 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
         }
         connected => connected?,
     };
-    let moving = matches!(begin, Start::Behind(..)).then_some(moved);
     let spool = open_spool(options, &counters)?;
     let shared = Arc::new(Shared {
         queue: Queue::new(options.queue_rows),
@@ -69,7 +68,7 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
         keeper,
         publisher,
         done: Mutex::new(done),
-        moving,
+        moved,
     };
     let moved = wait_for_move(&writing);
     // Should it have failed, what was started ends with this.
@@ -112,6 +111,7 @@ fn connect(address: &Address, moving: Moving) -> Result<(Start, Controls), Ledge
     // Decisions lie in the same tables in every schema, so they hold before a move is done.
     let first = decisions::controls(store.as_mut())?;
     let begin = if is_behind {
+        moving.send_replace(None);
         Start::Behind(store, moving)
     } else {
         Start::Ready(store)
@@ -123,7 +123,7 @@ fn connect(address: &Address, moving: Moving) -> Result<(Start, Controls), Ledge
 fn wait_for_move(writing: &Writing) -> Option<Result<(), LedgerError>> {
     let end = Instant::now() + PATIENCE;
     loop {
-        let moved = writing.moved();
+        let moved = writing.moved.borrow().clone();
         if moved.is_some() || Instant::now() >= end {
             return moved;
         }

@@ -18,9 +18,9 @@ const MAX_REMEMBERED: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[expect(missing_docs, reason = "as in Row")]
 pub struct Figures {
-    at: Millis,
+    pub(crate) at: Millis,
     /// What tells its id from others of the same millisecond, where the id begins with its time.
-    fresh: Option<i64>,
+    pub(crate) fresh: Option<i64>,
     pub bytes_before: u64,
     pub bytes_after: u64,
     pub response_bytes: u64,
@@ -41,14 +41,6 @@ impl Figures {
             fresh: fresh(id, at),
             ..Self::default()
         }
-    }
-
-    pub(crate) fn at(&self) -> Millis {
-        self.at
-    }
-
-    pub(crate) fn fresh(&self) -> Option<i64> {
-        self.fresh
     }
 
     pub(crate) fn of(row: &Row) -> Self {

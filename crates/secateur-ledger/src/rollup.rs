@@ -190,17 +190,17 @@ impl<'r> Rollup<'r> {
     pub(crate) fn add(&mut self, entry: Entry<'r>) {
         let Entry { own, like: row } = entry;
         let model = row.model.as_deref().unwrap_or_default();
-        let day = own.at().div_euclid(DAY_MS);
+        let day = own.at.div_euclid(DAY_MS);
         let key = (day, row.workload.as_str(), row.stack.as_str(), model);
         add_row(self.day(key), entry);
         if let (Some(session), Some(usd)) = (&row.session, own.actual_input_usd) {
             let key = (row.workload.as_str(), session.as_str(), row.held_out);
             let sum = self.sessions.entry(key).or_insert(SessionSum {
-                first_at: own.at(),
+                first_at: own.at,
                 requests: 0,
                 input_usd: 0.0,
             });
-            sum.first_at = sum.first_at.min(own.at());
+            sum.first_at = sum.first_at.min(own.at);
             sum.requests += 1;
             sum.input_usd += usd;
         }

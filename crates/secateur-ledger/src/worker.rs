@@ -29,7 +29,7 @@ pub(crate) enum Start {
     Away,
 }
 
-/// How far the move to this program's schema is; `None` while it goes on. An error ends it: the writer tries again
+/// What came of the move to this program's schema; `None` while it goes on. An error ends it: the writer tries again
 /// as with a database that is away.
 pub(crate) type Moving = watch::Sender<Option<Result<(), LedgerError>>>;
 

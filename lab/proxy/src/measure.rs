@@ -38,13 +38,14 @@ pub(crate) struct Lane {
     url: String,
     headers: Vec<(&'static str, String)>,
     process: Option<u32>,
-    upstream: u32,
+    /// Where it is not the server itself.
+    upstream: Option<u32>,
     /// Whether it goes on working when nothing is asked any more.
     keeps_rows: bool,
 }
 
 impl Lane {
-    pub(crate) fn new(name: &str, url: &str, process: u32, upstream: u32) -> Self {
+    pub(crate) fn new(name: &str, url: &str, process: u32, upstream: Option<u32>) -> Self {
         Self {
             name: name.to_owned(),
             url: url.to_owned(),
@@ -61,7 +62,7 @@ impl Lane {
             url: url.to_owned(),
             headers: headers.to_vec(),
             process: None,
-            upstream: 0,
+            upstream: None,
             keeps_rows: false,
         }
     }
@@ -254,14 +255,12 @@ async fn with_and_without(options: &Options, pairs: &[[Lane; 2]], body: (usize, 
     let mut rows: Vec<Row> = Vec::new();
     for pair in pairs {
         let lanes: Vec<&Lane> = pair.iter().collect();
+        if rows.is_empty() {
+            rows = empty(&lanes);
+        }
         let of_pair = turns(&lanes, rounds, options.slice, options.connections, body).await;
-        match rows.is_empty() {
-            true => rows = of_pair,
-            false => {
-                for (row, of_pair) in rows.iter_mut().zip(of_pair) {
-                    row.slices.extend(of_pair.slices);
-                }
-            }
+        for (row, of_pair) in rows.iter_mut().zip(of_pair) {
+            row.slices.extend(of_pair.slices);
         }
     }
     Rows {
@@ -292,8 +291,8 @@ async fn turns(
             let (process, upstream) = (lane.process, lane.upstream);
             let now = move || {
                 let own = process.map_or(Duration::ZERO, cpu_time);
-                let others = [upstream, std::process::id()].map(cpu_time);
-                [own, own + others.iter().sum::<Duration>()]
+                let others = upstream.into_iter().chain([std::process::id()]);
+                [own, own + others.map(cpu_time).sum::<Duration>()]
             };
             let note = Rc::clone(&before);
             let measured = load.slice(length, move || note.set(now())).await;

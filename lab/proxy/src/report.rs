@@ -44,9 +44,9 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
         false => (Vec::new(), vec!["peers were not asked for".to_owned()]),
     };
     let pruned = format!("{}/w/pruned", secateur.url);
-    let lane = |name: &str, url: &str, process| Lane::new(name, url, process, upstream.id());
+    let lane = |name: &str, url: &str, process| Lane::new(name, url, process, Some(upstream.id()));
     let mut lanes = vec![
-        lane("direct", &upstream.url, upstream.id()),
+        Lane::new("direct", &upstream.url, upstream.id(), None),
         lane(HYPER, &passthrough.url, passthrough.id()),
         lane(OURS, &secateur.url, secateur.id()),
         lane(BARE, &bare.url, bare.id()),
@@ -97,7 +97,7 @@ fn page(
     (idle_mb, peak_mb): (f64, f64),
 ) -> Outcome<String> {
     let mut out = format!(
-        "# The proxy under load\n\n`lab/proxy/run --write`, {}, {machine}.\n\n\
+        "# The proxy under load\n\n`lab/proxy/run --write --rounds {}`, {}, {machine}.\n\n\
          One upstream, every server a process of its own, all on loopback in one run: the ratios count, not the \
          figures. {} connections. Servers take turns in slices of {} s, {} rounds, each beginning with another one; \
          a slice counts once it has run for 0.3 s, when the ledger writes as many rows as come in, and after it \
@@ -105,6 +105,7 @@ fn page(
          middle of all rounds; in brackets between which figures the middle half of the rounds lies.\n\n\
          Secateur writes a row for each request into an SQLite ledger; \"bare\" writes none, \"log\" writes its JSON \
          lines too, \"m7\" prunes with the preset `tessera`.\n\n",
+        options.rounds,
         machine::today(),
         options.connections,
         options.slice.as_secs_f64(),

@@ -149,8 +149,8 @@ impl Rows {
             .map_err(explain)?;
         let mut placed: Vec<Placed<'r>> = Vec::with_capacity(rows.len());
         let (mut names, mut recent) = (HashSet::new(), Recent::new());
-        for of_one_time in rows.chunk_by(|one, other| one.own.at() == other.own.at()) {
-            let Some(at) = of_one_time.first().map(|entry| entry.own.at()) else {
+        for of_one_time in rows.chunk_by(|one, other| one.own.at == other.own.at) {
+            let Some(at) = of_one_time.first().map(|entry| entry.own.at) else {
                 continue;
             };
             let mut moment = match first_at(at) {
@@ -159,7 +159,7 @@ impl Rows {
             };
             for &entry in of_one_time {
                 let id = entry.like.id.as_str();
-                let is_new = match entry.own.fresh() {
+                let is_new = match entry.own.fresh {
                     Some(fresh) => moment.is_new(fresh, at),
                     None => names.insert(id) && !has_name(connection, id).map_err(explain)?,
                 };
@@ -258,8 +258,8 @@ fn bind_row(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()
     places.count(own.usage.output)?;
     places.put(own.actual_usd)?;
     places.put(own.actual_input_usd)?;
-    places.put(own.fresh())?;
-    places.put(Some(like.id.as_str()).filter(|_| own.fresh().is_none()))?;
+    places.put(own.fresh)?;
+    places.put(Some(like.id.as_str()).filter(|_| own.fresh.is_none()))?;
     places.put(is_trouble(like).then_some(1_i64))?;
     places.put(like.session.as_deref())?;
     places.count(own.usage.cache_read)?;
