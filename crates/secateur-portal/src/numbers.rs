@@ -48,18 +48,28 @@ pub(crate) fn usd(amount: f64) -> String {
     }
 }
 
-/// Places after the point with which all these amounts, in one column, show what they are: two digits of the
-/// smallest, and never fewer places than cents have.
-pub(crate) fn usd_places(amounts: impl IntoIterator<Item = f64>) -> usize {
+fn smallest(amounts: impl IntoIterator<Item = f64>) -> f64 {
     let sizes = amounts.into_iter().map(f64::abs);
-    let smallest = sizes
+    sizes
         .filter(|size| size.is_finite() && *size >= 0.000_000_5)
-        .fold(f64::INFINITY, f64::min);
-    (2..6)
-        .find(|&places| smallest * 10f64.powi(places) >= 10.0)
-        .unwrap_or(6)
-        .try_into()
-        .unwrap_or(2)
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Places after the point with which all these amounts, in one column, show what they are.
+pub(crate) fn usd_places(amounts: impl IntoIterator<Item = f64>) -> usize {
+    match smallest(amounts) {
+        size if size >= 1.0 => 2,
+        size if size >= 0.001 => 4,
+        _ => 6,
+    }
+}
+
+/// Places for the levels of an axis, which are whole steps: one digit of the smallest is enough.
+pub(crate) fn axis_places(levels: impl IntoIterator<Item = f64>) -> usize {
+    let step = smallest(levels);
+    let fits = |places: &i32| step * 10f64.powi(*places) > 0.999;
+    let places = (2..6).find(fits).unwrap_or(6);
+    usize::try_from(places).unwrap_or(2)
 }
 
 /// Dollars with so many places: `$12.3400`.
@@ -164,6 +174,8 @@ mod tests {
         assert_eq!(usd_in(1.5, usd_places([1.5, 0.0])), "$1.50");
         assert_eq!(usd_in(-0.001, 2), "$0.00");
         assert_eq!((usd_places([1e-6]), usd_places([])), (6, 2));
+        assert_eq!(axis_places([0.0, 0.005, 0.01]), 3);
+        assert_eq!((axis_places([0.5]), axis_places([])), (2, 2));
         assert_eq!(usd_in(f64::NAN, 2), "–");
     }
 

@@ -9,7 +9,7 @@ use super::list_query::ListQuery;
 use super::row_line::{change, clock, remarks, status};
 use crate::chip::Chip;
 use crate::link;
-use crate::numbers::{micros, off_by, percent, share, signed, thousands, usd, usd_in, usd_places};
+use crate::numbers::{micros, off_by, percent, share, signed, thousands, usd_in, usd_places};
 use crate::plan::{PlanView, reason_words};
 use crate::shell::Shell;
 
@@ -211,17 +211,24 @@ fn times(row: &Row) -> Vec<Fact> {
     .collect()
 }
 
-fn receipt(row: &Row) -> Vec<ReceiptLine> {
-    let dash = || "–".to_owned();
-    let tokens = |count: Option<u64>| count.map_or_else(dash, thousands);
-    let (receipt, usage) = (&row.receipt, &row.usage);
+/// Places of all dollars of a receipt.
+fn places(row: &Row) -> usize {
+    let receipt = &row.receipt;
     let amounts = [
         receipt.predicted_usd_without,
         receipt.predicted_usd_with,
         receipt.actual_input_usd,
         receipt.actual_usd,
+        receipt.saved_usd,
     ];
-    let places = usd_places(amounts.into_iter().flatten());
+    usd_places(amounts.into_iter().flatten())
+}
+
+fn receipt(row: &Row) -> Vec<ReceiptLine> {
+    let dash = || "–".to_owned();
+    let tokens = |count: Option<u64>| count.map_or_else(dash, thousands);
+    let (receipt, usage) = (&row.receipt, &row.usage);
+    let places = places(row);
     let dollars = |amount: Option<f64>| amount.map_or_else(dash, |amount| usd_in(amount, places));
     let line = |name, without, with, billed| ReceiptLine {
         name,
@@ -284,7 +291,12 @@ fn settled(row: &Row) -> Vec<Fact> {
             "Tokens saved",
             receipt.tokens_saved.map_or(String::new(), signed),
         ),
-        fact("Saved, net", receipt.saved_usd.map_or(String::new(), usd)),
+        fact(
+            "Saved, net",
+            receipt
+                .saved_usd
+                .map_or(String::new(), |saved| usd_in(saved, places(row))),
+        ),
         fact(
             "Prediction against bill",
             off.map_or(String::new(), |(predicted, billed)| {

@@ -31,7 +31,7 @@ impl Unit {
         let highest = levels
             .iter()
             .fold(0.0f64, |most, level| most.max(level.abs()));
-        let places = numbers::usd_places(levels.iter().copied());
+        let places = numbers::axis_places(levels.iter().copied());
         let brief = |&level: &f64| match self {
             Self::Usd if highest >= 1000.0 => {
                 let size = numbers::compact(level.abs());
@@ -341,7 +341,7 @@ mod tests {
             Unit::Usd.brief(&[0.0, 0.5, 1.0, 1.5]),
             ["$0.00", "$0.50", "$1.00", "$1.50"]
         );
-        assert_eq!(Unit::Usd.brief(&[0.0, 0.005]), ["$0.0000", "$0.0050"]);
+        assert_eq!(Unit::Usd.brief(&[0.0, 0.005]), ["$0.000", "$0.005"]);
         assert_eq!(
             Unit::Usd.brief(&[0.0, 500.0, 1000.0]),
             ["$0", "$500", "$1k"]
