@@ -2,10 +2,14 @@
 //! place in tables and indexes is several times the work of writing them down. A bundle is JSON, one array for each row, so
 //! that SQLite's own functions read it (the view `audit` does).
 //!
-//! **Invariant:** bundles do not overlap. The rows of one are newer than all that were there before it, so each begins after
-//! the end of the one before. Other rows may lie between those of a bundle.
+//! A request is recorded when it ends and found by when it began, so what is written together began at different times:
+//! bundles overlap, and other rows lie between theirs.
+//!
+//! **Invariant:** the rows of a bundle are less than [`MAX_SPAN`] apart. So whoever looks for a time knows where bundles with rows
+//! of it can begin.
 
 use crate::error::LedgerError;
+use crate::number::first_at;
 use crate::plain::Figures;
 use crate::row::{Millis, UsageRow};
 
@@ -15,9 +19,24 @@ pub(crate) const MAX_ROWS: usize = 128;
 /// Rows of a bundle are less than this apart.
 pub(crate) const MAX_SPAN: Millis = 1_000;
 
-/// Finds the bundles that may have rows with numbers from the first parameter to the second.
+/// Finds the bundles that may have rows of [`between`].
 pub(crate) const BETWEEN: &str = "SELECT seq, entries FROM audit_bundle \
-    WHERE seq >= COALESCE((SELECT MAX(seq) FROM audit_bundle WHERE seq <= $1), $1) AND seq <= $2 ORDER BY seq";
+    WHERE seq > $1 AND seq <= $2 AND last_seq >= $3 ORDER BY seq";
+
+/// The parameters of [`BETWEEN`] for rows with numbers from `from` to `to`.
+pub(crate) fn between(from: i64, to: i64) -> [i64; 3] {
+    [begins_after(from), to, from]
+}
+
+/// A bundle with a row of this number or a later one begins after this.
+pub(crate) fn begins_after(number: i64) -> i64 {
+    number.saturating_sub(first_at(MAX_SPAN))
+}
+
+/// A bundle that begins before this number has no row from this one on.
+pub(crate) fn ends_before(number: i64) -> i64 {
+    number.saturating_add(first_at(MAX_SPAN))
+}
 
 /// One row of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq)]
