@@ -5,7 +5,7 @@ use secateur_ledger::moment::Moment;
 use secateur_ledger::{Row, Totals};
 
 use super::list_query::{Hint, LEAST_REFRESH, ListQuery, Seen};
-use super::row_line::{Places, RowLine};
+use super::row_line::{RowLine, places};
 use crate::numbers::{signed, thousands, usd};
 use crate::shell::Shell;
 
@@ -71,7 +71,7 @@ impl AuditListPage {
         seen.models.retain(|model| !model.is_empty());
         let is_first = query.after.is_empty();
         let is_fresh = query.refresh.is_some();
-        let places = Places::of(&rows);
+        let places = places(&rows);
         Self {
             filters: query.count(),
             rows: rows

@@ -339,7 +339,7 @@ impl AuditRowPage {
         let texts: Vec<KeptText> = captured
             .texts
             .into_iter()
-            .map(|(cut, kept)| KeptText::of(cut, kept))
+            .map(|(cut, kept)| KeptText::of(cut.as_ref(), kept))
             .collect();
         for cut in plan.iter_mut().flat_map(|plan| &mut plan.cuts) {
             cut.texts

@@ -76,11 +76,11 @@ fn after(cut: Option<&CutText>, kept: Option<String>) -> (String, Option<String>
 }
 
 impl KeptText {
-    pub(crate) fn of(cut: Option<CutText>, kept: CapturedCut) -> Self {
-        let place = cut.as_ref().map_or(String::new(), |cut| {
+    pub(crate) fn of(cut: Option<&CutText>, kept: CapturedCut) -> Self {
+        let place = cut.map_or(String::new(), |cut| {
             format!("{}, {}", cut.place, cut.strategy)
         });
-        let (after, after_text) = after(cut.as_ref(), kept.after);
+        let (after, after_text) = after(cut, kept.after);
         let tag = format!("[recall:{}]", kept.id);
         Self {
             anchor: anchor(&kept.id),

@@ -94,26 +94,15 @@ fn ending(name: &str) -> String {
     format!("…{end}")
 }
 
-/// Places of the dollars in a list's columns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Places {
-    billed: usize,
-    saved: usize,
-}
-
-impl Places {
-    pub(crate) fn of(rows: &[Row]) -> Self {
-        let receipts = || rows.iter().map(|row| &row.receipt);
-        Self {
-            billed: usd_places(receipts().filter_map(|receipt| receipt.actual_usd)),
-            saved: usd_places(receipts().filter_map(|receipt| receipt.saved_usd)),
-        }
-    }
+/// Places of the dollars in a list's receipts.
+pub(crate) fn places(rows: &[Row]) -> usize {
+    let of = |row: &Row| [row.receipt.actual_usd, row.receipt.saved_usd];
+    usd_places(rows.iter().flat_map(of).flatten())
 }
 
 impl RowLine {
     /// A line of the list that `query` asks for.
-    pub(crate) fn of(row: &Row, query: &ListQuery, places: Places) -> Self {
+    pub(crate) fn of(row: &Row, query: &ListQuery, places: usize) -> Self {
         let sizes = row.chars_before.zip(row.chars_after);
         let receipt = &row.receipt;
         Self {
@@ -135,13 +124,11 @@ impl RowLine {
             input_tokens: row.usage.input.map_or("–".to_owned(), thousands),
             cache_read: row.usage.cache_read.filter(|read| *read > 0).map(thousands),
             tokens_saved: receipt.tokens_saved.filter(|saved| *saved != 0).map(signed),
-            billed: receipt
-                .actual_usd
-                .map(|amount| usd_in(amount, places.billed)),
+            billed: receipt.actual_usd.map(|amount| usd_in(amount, places)),
             saved: receipt
                 .saved_usd
                 .filter(|saved| *saved != 0.0)
-                .map(|amount| usd_in(amount, places.saved)),
+                .map(|amount| usd_in(amount, places)),
             is_loss: receipt.saved_usd.is_some_and(|saved| saved < 0.0),
             status: status(row),
             is_error: row.status >= 400 || row.status == 0,

@@ -213,3 +213,39 @@ impl StartPage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_leads_to_exactly_its_rows_or_says_among_which_they_are() {
+        let day = Totals {
+            requests: 10,
+            failed_open: 1,
+            struck: 2,
+            net_negative: 3,
+            predicted_usd_with: 0.30,
+            reconciled_usd: 0.25,
+            ..Totals::default()
+        };
+        let all = tiles(&day, 0, "2026-11-16T00:00");
+        let tile = |name: &str| all.iter().find(|tile| tile.name == name).unwrap();
+        assert!(tile("Changed").href.as_ref().unwrap().contains("changed=1"));
+        for name in ["Failed open", "Rejected after a change"] {
+            assert_eq!(tile(name).href, None);
+            assert!(tile(name).among.as_ref().unwrap().contains("trouble=1"));
+        }
+        assert_eq!(tile("Net-negative").value, "3");
+        let forecast = tile("Predicted against billed");
+        assert_eq!(forecast.value, "20.0 % over");
+        assert!(
+            forecast
+                .note
+                .starts_with("$0.3000 predicted, $0.2500 billed")
+        );
+        let quiet = tiles(&Totals::default(), 0, "");
+        assert!(quiet.iter().all(|tile| tile.among.is_none()));
+        assert_eq!(all.len() % 10, 0, "as many as the rows of the page take");
+    }
+}
