@@ -29,6 +29,7 @@ mod queue;
 mod record;
 mod rollup;
 mod row;
+mod same_file;
 mod scores;
 mod seal;
 mod slot;

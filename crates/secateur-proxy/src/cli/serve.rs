@@ -124,10 +124,16 @@ async fn run(
         // A second signal ends at once.
         _ = signals.next() => {}
     }
+    let mut left = Vec::new();
     if let Some(ledger) = ledger {
-        ledger.close().await;
+        ledger.clone().close().await;
+        let stats = ledger.stats();
+        if stats.spooled + stats.lost > 0 {
+            left.push(("spooled_rows", stats.spooled.into()));
+            left.push(("lost_rows", stats.lost.into()));
+        }
     }
-    log.line("info", "stopped", &[]);
+    log.line("info", "stopped", &left);
     log.flush();
     Ok(())
 }

@@ -39,7 +39,11 @@ pub(crate) async fn respond(
         return error(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", words);
     }
     let of_key = grant.key().and_then(|key| key.workload.as_ref());
-    let (workload, _) = pick_workload(&config, of_key, &route, &head.headers);
+    let (workload, unknown) = pick_workload(&config, of_key, &route, &head.headers);
+    if unknown.is_some() {
+        let words = "this proxy has no workload of that name, so nothing was cut in it";
+        return error(StatusCode::NOT_FOUND, "unknown-workload", words);
+    }
     let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
     let asked = read
         .ok()
