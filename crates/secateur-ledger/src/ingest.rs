@@ -11,6 +11,7 @@ use crate::plain::{Entry, Figures};
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
 use crate::scores::SCORE;
+use crate::shadow::SHADOW_CALL;
 use crate::store::{Store, Value, in_transaction};
 
 /// How a batch went.
@@ -66,7 +67,7 @@ fn write_all(
                 let (like, own) = plain.parts();
                 Some(Entry { own, like })
             }
-            Record::Score(_) => None,
+            Record::Score(_) | Record::Shadow(_) => None,
         })
         .collect();
     Entry::sort(&mut rows);
@@ -78,11 +79,20 @@ fn write_all(
         .iter()
         .filter_map(|record| match record {
             Record::Score(score) => Some(crate::scores::values(score)),
-            Record::Row(_) | Record::Plain(_) => None,
+            _ => None,
         })
         .collect();
     let new_scores = store.insert_new(&SCORE, &scores)?;
-    Ok(rows.len() + new_scores.iter().filter(|&&is_new| is_new).count())
+    let calls: Vec<Vec<Value<'_>>> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Shadow(call) => Some(crate::shadow::values(call)),
+            _ => None,
+        })
+        .collect();
+    let new_calls = store.insert_new(&SHADOW_CALL, &calls)?;
+    let new = new_scores.iter().chain(&new_calls);
+    Ok(rows.len() + new.filter(|&&is_new| is_new).count())
 }
 
 /// Plans are JSON with the same words over and over: they shrink to a tenth.

@@ -1,6 +1,6 @@
 //! How the rows of a database lie: by time and id in PostgreSQL, by number in SQLite (see `number.rs`).
 
-use super::{Sql, all_of};
+use super::{Sql, all_of, bundles};
 use crate::error::LedgerError;
 use crate::number::{LAST_TURN, first_at, fresh, time_of};
 use crate::query::{After, Filter};
@@ -9,6 +9,8 @@ use crate::store::{Database, Store, Value};
 /// See the module.
 pub(super) struct Lie {
     database: Database,
+    /// All columns of the rows that lie by themselves.
+    pub(super) view: &'static str,
     /// Where the columns of filters and keys are.
     pub(super) table: &'static str,
     /// What rows are in order of.
@@ -30,6 +32,7 @@ impl Lie {
         match database {
             Database::Postgres => Self {
                 database,
+                view: "audit",
                 table: "audit",
                 key: "at_ms, id",
                 last: "id",
@@ -41,6 +44,7 @@ impl Lie {
             },
             Database::Sqlite => Self {
                 database,
+                view: "audit_single",
                 table: "audit_row",
                 key: "seq",
                 last: "seq",
@@ -116,25 +120,31 @@ impl Lie {
         if self.database == Database::Postgres {
             return Ok(Some(Value::owned(id)));
         }
-        let in_time = time_of(id).and_then(|at| Some((first_at(at), fresh(id, at)?)));
-        let mut found = match in_time {
-            Some((first, fresh)) => store.query(
-                "SELECT seq FROM audit_row WHERE seq BETWEEN $1 AND $2 AND fresh = $3",
-                &[
-                    Value::Int(first),
-                    Value::Int(first.saturating_add(LAST_TURN)),
-                    Value::Int(fresh),
-                ],
-            )?,
-            None => Vec::new(),
+        let mut find = |sql: &str, values: &[Value<'_>]| -> Result<_, LedgerError> {
+            Ok(store.query(sql, values)?.into_iter().flatten().next())
         };
-        if found.is_empty() {
-            found = store.query(
-                "SELECT seq FROM audit_row WHERE name = $1",
-                &[Value::text(id)],
+        let in_time = time_of(id).and_then(|at| Some((at, fresh(id, at)?)));
+        if let Some((at, fresh)) = in_time {
+            let first = first_at(at);
+            let last = first.saturating_add(LAST_TURN);
+            let found = find(
+                "SELECT seq FROM audit_row WHERE seq BETWEEN $1 AND $2 AND fresh = $3",
+                &[first, last, fresh].map(Value::Int),
             )?;
+            if found.is_some() {
+                return Ok(found);
+            }
         }
-        Ok(found.into_iter().flatten().next())
+        let found = find(
+            "SELECT seq FROM audit_row WHERE name = $1",
+            &[Value::text(id)],
+        )?;
+        match in_time {
+            Some((at, fresh)) if found.is_none() => {
+                Ok(bundles::find(store, at, fresh)?.map(Value::Int))
+            }
+            _ => Ok(found),
+        }
     }
 }
 
@@ -145,6 +155,14 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// Where rows lie by number.
+    pub(super) fn number(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Key(..) => None,
+        }
+    }
+
     pub(super) fn term(&self, sql: &mut Sql) -> String {
         match self {
             Self::Key(at, id) => {

@@ -53,7 +53,9 @@ fn explained(
     filter: &Filter,
     after: Option<&After>,
 ) -> Option<String> {
-    let sql = page(store, filter, after, 50).unwrap()?;
+    let lie = Lie::of(store.database());
+    let after = after.map(|after| lie.place(store, after).unwrap());
+    let sql = page(store, &lie, filter, after.as_ref(), 50).unwrap()?;
     let plan = store
         .query(&format!("{prefix} {}", sql.text), &sql.values)
         .unwrap();

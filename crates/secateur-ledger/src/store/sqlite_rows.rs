@@ -2,7 +2,8 @@
 //!
 //! A row gets its number when it comes in: its time, and the next turn of that millisecond. A millisecond after all
 //! that are there has no rows yet, so most rows are new without a look at the table. Those of an earlier one, late or
-//! replayed, are compared with its rows.
+//! replayed, are compared with its rows. Where many come together that have little to tell, they are bundled
+//! (`sqlite_bundles`).
 
 use std::collections::HashSet;
 
@@ -11,6 +12,7 @@ use rusqlite::Connection;
 use super::common::{Common, Commons, Recent};
 use super::several::{Places, Several};
 use super::sqlite::explain;
+use super::sqlite_bundles::{self, Bundles, Split};
 use crate::columns::{is_trouble, steps_json};
 use crate::error::LedgerError;
 use crate::ingest::pack;
@@ -55,6 +57,8 @@ const CHANGE: &[&str] = &[
     "first_edit_at",
     "predicted_tokens_before",
     "predicted_tokens_after",
+    "predicted_cache_read_tokens",
+    "predicted_cache_write_tokens",
     "predicted_usd_without",
     "predicted_usd_with",
     "break_even_turns",
@@ -68,16 +72,17 @@ pub(super) struct Rows {
     row: Several,
     change: Several,
     plan: Several,
+    bundles: Bundles,
     commons: Commons,
 }
 
 /// A new row with its place.
-struct Placed<'r> {
-    seq: i64,
+pub(super) struct Placed<'r> {
+    pub(super) seq: i64,
     /// Whether SQLite gives this number by itself, being the one after the last: it need not look for the place then.
     follows: bool,
-    common: Common,
-    entry: Entry<'r>,
+    pub(super) common: Common,
+    pub(super) entry: Entry<'r>,
 }
 
 impl Rows {
@@ -86,6 +91,7 @@ impl Rows {
             row: Several::new("audit_row", ROW),
             change: Several::new("audit_change", CHANGE),
             plan: Several::new("audit_plan", &["seq", "plan"]),
+            bundles: Bundles::new(),
             commons: Commons::default(),
         }
     }
@@ -102,13 +108,35 @@ impl Rows {
         rows: &[Entry<'r>],
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {
-        let placed = self.place(connection, rows)?;
+        let newest = newest(connection).map_err(explain)?;
+        let placed = self.place(connection, rows, newest)?;
+        let new: Vec<Entry<'r>> = placed.iter().map(|placed| placed.entry).collect();
+        let split = Split::of(placed, newest);
+        self.bundles
+            .insert(connection, &split.bundles, rest)
+            .map_err(explain)?;
+        self.insert_single(connection, split.single, newest, rest)?;
+        Ok(new)
+    }
+
+    fn insert_single(
+        &self,
+        connection: &Connection,
+        mut placed: Vec<Placed<'_>>,
+        newest: i64,
+        rest: &dyn Fn(),
+    ) -> Result<(), LedgerError> {
+        let mut before = None;
+        for row in &mut placed {
+            row.follows = before.is_some_and(|before| before > newest && before + 1 == row.seq);
+            before = Some(row.seq);
+        }
         self.row
             .insert(connection, &placed, bind_row, rest)
             .map_err(explain)?;
         // In a transaction nobody else adds rows, so this cannot be otherwise.
-        if let Some(last) = placed.last()
-            && connection.last_insert_rowid() != last.seq
+        if let Some(last) = before
+            && connection.last_insert_rowid() != last
         {
             return Err(LedgerError::Refused("rows got other numbers".into()));
         }
@@ -133,8 +161,7 @@ impl Rows {
             };
             self.plan.insert(connection, &plans, bind, rest)
         };
-        insert().map_err(explain)?;
-        Ok(placed.iter().map(|placed| placed.entry).collect())
+        insert().map_err(explain)
     }
 
     /// The new rows with their places.
@@ -142,11 +169,8 @@ impl Rows {
         &mut self,
         connection: &Connection,
         rows: &[Entry<'r>],
+        newest: i64,
     ) -> Result<Vec<Placed<'r>>, LedgerError> {
-        let newest: i64 = connection
-            .prepare_cached("SELECT COALESCE(MAX(seq), -1) FROM audit_row")
-            .and_then(|mut newest| newest.query_row([], |row| row.get(0)))
-            .map_err(explain)?;
         let mut placed: Vec<Placed<'r>> = Vec::with_capacity(rows.len());
         let (mut names, mut recent) = (HashSet::new(), Recent::new());
         for of_one_time in rows.chunk_by(|one, other| one.own.at == other.own.at) {
@@ -155,7 +179,7 @@ impl Rows {
             };
             let mut moment = match first_at(at) {
                 first if first > newest => Moment::new(first),
-                first => Moment::read(connection, first).map_err(explain)?,
+                first => Moment::read(connection, first)?,
             };
             for &entry in of_one_time {
                 let id = entry.like.id.as_str();
@@ -164,11 +188,9 @@ impl Rows {
                     None => names.insert(id) && !has_name(connection, id).map_err(explain)?,
                 };
                 if is_new {
-                    let seq = moment.take_turn()?;
-                    let before = placed.last().map(|placed| placed.seq);
                     placed.push(Placed {
-                        seq,
-                        follows: before.is_some_and(|before| before > newest && before + 1 == seq),
+                        seq: moment.take_turn()?,
+                        follows: false,
                         common: self
                             .commons
                             .of(connection, entry.like, &mut recent)
@@ -180,6 +202,15 @@ impl Rows {
         }
         Ok(placed)
     }
+}
+
+/// The largest number that there is; -1: none.
+fn newest(connection: &Connection) -> rusqlite::Result<i64> {
+    let single: i64 = connection
+        .prepare_cached("SELECT COALESCE(MAX(seq), -1) FROM audit_row")?
+        .query_row([], |row| row.get(0))?;
+    let bundled = sqlite_bundles::newest(connection)?;
+    Ok(bundled.map_or(single, |bundled| bundled.max(single)))
 }
 
 fn has_name(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
@@ -210,18 +241,28 @@ impl Moment {
         }
     }
 
-    fn read(connection: &Connection, first: i64) -> rusqlite::Result<Self> {
+    fn read(connection: &Connection, first: i64) -> Result<Self, LedgerError> {
         let mut moment = Self::new(first);
+        let last = first.saturating_add(LAST_TURN);
+        for row in sqlite_bundles::between(connection, first, last)? {
+            moment.next = row.seq.saturating_add(1);
+            moment.fresh.extend(row.own.fresh);
+        }
+        moment.read_single(connection, last).map_err(explain)?;
+        Ok(moment)
+    }
+
+    fn read_single(&mut self, connection: &Connection, last: i64) -> rusqlite::Result<()> {
         let mut find = connection.prepare_cached(
             "SELECT seq, fresh, name FROM audit_row WHERE seq BETWEEN ? AND ? ORDER BY seq",
         )?;
-        let mut rows = find.query([first, first.saturating_add(LAST_TURN)])?;
+        let mut rows = find.query([self.first, last])?;
         while let Some(row) = rows.next()? {
-            moment.next = row.get::<_, i64>(0)?.saturating_add(1);
-            moment.fresh.extend(row.get::<_, Option<i64>>(1)?);
-            moment.names.extend(row.get::<_, Option<String>>(2)?);
+            self.next = self.next.max(row.get::<_, i64>(0)?.saturating_add(1));
+            self.fresh.extend(row.get::<_, Option<i64>>(1)?);
+            self.names.extend(row.get::<_, Option<String>>(2)?);
         }
-        Ok(moment)
+        Ok(())
     }
 
     /// Whether an id is asked about for the first time. The same ones come one after the other.
@@ -283,6 +324,8 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
     places.count(row.first_edit_at)?;
     places.count(receipt.predicted_tokens_before)?;
     places.count(receipt.predicted_tokens_after)?;
+    places.count(receipt.predicted_cache_read)?;
+    places.count(receipt.predicted_cache_write)?;
     places.put(receipt.predicted_usd_without)?;
     places.put(receipt.predicted_usd_with)?;
     places.put(receipt.break_even_turns)?;
