@@ -390,6 +390,20 @@ impl Ledger {
         .await
     }
 
+    /// Those of the ids whose text is kept for a workload.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn still_captured(
+        &self,
+        workload: &str,
+        ids: Vec<String>,
+    ) -> Result<Vec<String>, LedgerError> {
+        let workload = workload.to_owned();
+        self.read(move |store| captured::still_there(store, &workload, &ids))
+            .await
+    }
+
     /// Gives a text back by its id.
     ///
     /// # Errors

@@ -62,6 +62,9 @@ pub(crate) fn config(command: &ConfigCommand) -> Result<(), Failure> {
 
 pub(crate) fn failure(error: CommandError) -> Failure {
     match error {
+        CommandError::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Failure::quiet_end()
+        }
         CommandError::Config(_) | CommandError::Exists(_) => Failure::bad_usage(error.to_string()),
         other => Failure::bad_input(other.to_string()),
     }

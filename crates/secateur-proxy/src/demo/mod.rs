@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use secateur_mock::{Mock, MockOptions};
 
-use crate::cli::{CommandError, attach};
+use crate::cli::{CommandError, Signals, attach};
 use crate::config::Config;
 use crate::pages::MakePages;
 use crate::server::{Proxy, ProxyParts};
@@ -78,6 +78,44 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
         "A proxy at {} in front of a strict provider.",
         proxy.url()
     )?;
+    // Whatever ends it, the folder goes with it.
+    let (url, mut signals) = (proxy.url(), Signals::new()?);
+    let played = tokio::select! {
+        rows = play_all(&url, sessions, chosen, &tallies, out) => Some(rows?),
+        _ = signals.next() => None,
+    };
+    let rejected = plain.rejected() + pruned.rejected();
+    if let Some(rows) = &played {
+        print(out, rows, rejected)?;
+        let workloads: Vec<&str> = [PLAIN].into_iter().chain(presets).collect();
+        print_places(out, &url, has_portal, &workloads, options.keep)?;
+        if options.keep {
+            out.flush()?;
+            signals.next().await;
+        }
+    }
+    proxy.shutdown().await;
+    if let Some(ledger) = ledger {
+        ledger.close().await;
+    }
+    if rejected > 0 {
+        return Err(CommandError::Demo(format!(
+            "the provider rejected {rejected} requests"
+        )));
+    }
+    Ok(())
+}
+
+/// A session's name, and what each workload made of it.
+type Played = (&'static str, Vec<(String, Tally)>);
+
+async fn play_all(
+    url: &str,
+    sessions: Vec<Session>,
+    chosen: Option<&str>,
+    tallies: &Tallies,
+    out: &mut dyn Write,
+) -> Result<Vec<Played>, CommandError> {
     let mut rows = Vec::new();
     for session in sessions {
         let preset = chosen.unwrap_or(session.preset);
@@ -90,39 +128,42 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
         out.flush()?;
         let mut pair = Vec::new();
         for workload in [PLAIN, preset] {
-            play(&proxy.url(), workload, &session).await?;
-            pair.push((workload, tallies.take(session.requests.len()).await?));
+            play(url, workload, &session).await?;
+            let tally = tallies.take(session.requests.len()).await?;
+            pair.push((workload.to_owned(), tally));
         }
         rows.push((session.name, pair));
     }
-    let rejected = plain.rejected() + pruned.rejected();
-    print(out, &rows, rejected)?;
-    writeln!(out, "\nWhere to look:")?;
-    if has_portal {
-        writeln!(out, "  portal    {}/portal", proxy.url())?;
-    }
-    writeln!(out, "  metrics   {}/metrics", proxy.url())?;
-    for workload in [PLAIN].into_iter().chain(presets) {
-        writeln!(out, "  base URL  {}/w/{workload}", proxy.url())?;
-    }
-    if options.keep {
+    Ok(rows)
+}
+
+/// Addresses for a look around. They end with the demonstration.
+fn print_places(
+    out: &mut dyn Write,
+    url: &str,
+    has_portal: bool,
+    workloads: &[&str],
+    stays: bool,
+) -> Result<(), CommandError> {
+    if !stays {
         writeln!(
             out,
-            "Staying up until interrupted; any key works, the provider is not real."
+            "\nFor a look around (portal, metrics, requests of your own): secateur demo --keep"
         )?;
-        out.flush()?;
-        // Without a signal handler there is nothing to wait for.
-        let _ = tokio::signal::ctrl_c().await;
+        return Ok(());
     }
-    proxy.shutdown().await;
-    if let Some(ledger) = ledger {
-        ledger.close().await;
+    writeln!(out, "\nWhere to look:")?;
+    if has_portal {
+        writeln!(out, "  portal    {url}/portal")?;
     }
-    if rejected > 0 {
-        return Err(CommandError::Demo(format!(
-            "the provider rejected {rejected} requests"
-        )));
+    writeln!(out, "  metrics   {url}/metrics")?;
+    for workload in workloads {
+        writeln!(out, "  base URL  {url}/w/{workload}")?;
     }
+    writeln!(
+        out,
+        "Staying up until interrupted; any key works, the provider is not real."
+    )?;
     Ok(())
 }
 
@@ -167,11 +208,7 @@ fn config(
     Ok(Config::read("demo", &text, folder, &|_| None)?)
 }
 
-fn print(
-    out: &mut dyn Write,
-    rows: &[(&str, Vec<(&str, Tally)>)],
-    rejected: usize,
-) -> Result<(), CommandError> {
+fn print(out: &mut dyn Write, rows: &[Played], rejected: usize) -> Result<(), CommandError> {
     writeln!(
         out,
         "\n{:<22} {:<12} {:>9} {:>12} {:>12} {:>9} {:>10} {:>8}",

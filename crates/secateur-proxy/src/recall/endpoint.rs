@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use secateur_ledger::Recalled;
+use secateur_ledger::{LedgerError, Recalled};
 use serde_json::json;
 
 use super::PATH;
@@ -81,6 +81,11 @@ async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<Cli
             StatusCode::NOT_FOUND,
             "unknown-id",
             "no text was cut under this id in this workload: copy the id from [recall:…] as it stands there",
+        ),
+        Err(LedgerError::WrongCaptureKey { .. } | LedgerError::NoCaptureKey) => error(
+            StatusCode::GONE,
+            "other-key",
+            "this text was kept under a key that this proxy does not have, and asking again will not bring it back: run the tool again if its output is needed",
         ),
         Err(_) => error(
             StatusCode::SERVICE_UNAVAILABLE,

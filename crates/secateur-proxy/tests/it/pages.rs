@@ -122,9 +122,8 @@ async fn metrics_on_loopback_are_for_names_of_this_machine() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn trouble_of_the_ledger_is_told_and_requests_are_served() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.db");
-    let url = format!("sqlite:{}", path.display());
+    let server = secateur_ledger::testing::Postgres::launch();
+    let (folder, url) = (tempfile::tempdir().unwrap(), server.new_database());
     let options = LedgerOptions::new(url, folder.path().join("spool"));
     let ledger = Ledger::open(options).await.unwrap();
     let attached = ledger.clone();
@@ -133,7 +132,6 @@ async fn trouble_of_the_ledger_is_told_and_requests_are_served() {
         parts.ledger = Some(attached);
     })
     .await;
-    let (saved, broken) = (folder.path().join("saved"), folder.path().join("broken"));
     let text = async |path: &str| String::from_utf8(stage.get(path).await.body.to_vec()).unwrap();
     let becomes = async |words: &str| {
         for _ in 0..500 {
@@ -145,9 +143,7 @@ async fn trouble_of_the_ledger_is_told_and_requests_are_served() {
         panic!("not {words}: {}", text("/readyz").await);
     };
     assert_eq!(text("/readyz").await, "ready\n");
-    std::fs::hard_link(&path, &saved).unwrap();
-    std::fs::write(&broken, "no database").unwrap();
-    std::fs::rename(&broken, &path).unwrap();
+    server.stop_immediately();
     let answer = stage.post("/v1/chat/completions", &[], chat()).await;
     assert_eq!(answer.status, 200);
     becomes("ready\nledger: the database takes no rows, 1 wait in the spool").await;
@@ -162,7 +158,7 @@ async fn trouble_of_the_ledger_is_told_and_requests_are_served() {
     }
     // The log is looked at once a second.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
-    std::fs::rename(&saved, &path).unwrap();
+    server.start();
     for _ in 0..500 {
         if text("/readyz").await == "ready\n" {
             break;
@@ -178,5 +174,5 @@ async fn trouble_of_the_ledger_is_told_and_requests_are_served() {
         let found = log.matches(&format!("\"event\":\"{event}\"")).count();
         assert_eq!(found, 1, "{event} in {log}");
     }
-    assert!(log.contains("ledger.db"), "{log}");
+    assert!(log.contains("does not answer"), "{log}");
 }
