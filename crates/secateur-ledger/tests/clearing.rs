@@ -32,6 +32,7 @@ async fn aged(folder: &std::path::Path) -> String {
         workload: "agent".into(),
         at: now() - 8 * DAY_MS,
         text: "the text".into(),
+        after: None,
     };
     ledger.capture(vec![cut]).await.unwrap();
     ledger.close().await;

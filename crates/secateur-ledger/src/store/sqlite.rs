@@ -22,7 +22,7 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     pub(crate) fn open(path: &Path, read_only: bool) -> Result<Self, LedgerError> {
         let connection = match Self::connect(path, read_only) {
-            Err(error) if read_only && cannot_write(&error) => open_untouched(path, error),
+            Err(error) if read_only && cannot_write(&error) => open_untouched(path, &error),
             connected => connected.map_err(|error| error.to_string()),
         };
         let connection = connection.map_err(|reason| LedgerError::File {
@@ -75,7 +75,7 @@ fn cannot_write(error: &rusqlite::Error) -> bool {
 }
 
 /// Opens a file beside which nothing can be written: nobody else writes there either, so it stays as it is.
-fn open_untouched(path: &Path, error: rusqlite::Error) -> Result<Connection, String> {
+fn open_untouched(path: &Path, error: &rusqlite::Error) -> Result<Connection, String> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if !path.exists() {
@@ -242,16 +242,16 @@ mod tests {
         made.script("CREATE TABLE t (x); INSERT INTO t VALUES (7)")
             .unwrap();
         let refused = || rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(8), None);
-        let told = open_untouched(&path, refused()).unwrap_err();
+        let told = open_untouched(&path, &refused()).unwrap_err();
         assert!(told.contains("copy both"), "{told}");
         drop(made);
-        let connection = open_untouched(&path, refused()).unwrap();
+        let connection = open_untouched(&path, &refused()).unwrap();
         let found: i64 = connection
             .query_row("SELECT x FROM t", [], |row| row.get(0))
             .unwrap();
         assert_eq!(found, 7);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        let missing = open_untouched(&folder.path().join("none"), refused());
+        let missing = open_untouched(&folder.path().join("none"), &refused());
         assert!(missing.is_err());
     }
 }
