@@ -2,10 +2,14 @@
 //! place in tables and indexes is several times the work of writing them down. A bundle is JSON, one array for each row, so
 //! that SQLite's own functions read it (the view `audit` does).
 //!
-//! **Invariant:** bundles do not overlap. The rows of one are newer than all that were there before it, so each begins after
-//! the end of the one before. Other rows may lie between those of a bundle.
+//! A request is recorded when it ends and found by when it began, so what is written together began at different times:
+//! bundles overlap, and other rows lie between theirs.
+//!
+//! **Invariant:** the rows of a bundle are less than [`MAX_SPAN`] apart. So whoever looks for a time knows where bundles with rows
+//! of it can begin.
 
 use crate::error::LedgerError;
+use crate::number::first_at;
 use crate::plain::Figures;
 use crate::row::{Millis, UsageRow};
 
@@ -15,9 +19,24 @@ pub(crate) const MAX_ROWS: usize = 128;
 /// Rows of a bundle are less than this apart.
 pub(crate) const MAX_SPAN: Millis = 1_000;
 
-/// Finds the bundles that may have rows with numbers from the first parameter to the second.
+/// Finds the bundles that may have rows of [`between`].
 pub(crate) const BETWEEN: &str = "SELECT seq, entries FROM audit_bundle \
-    WHERE seq >= COALESCE((SELECT MAX(seq) FROM audit_bundle WHERE seq <= $1), $1) AND seq <= $2 ORDER BY seq";
+    WHERE seq > $1 AND seq <= $2 AND last_seq >= $3 ORDER BY seq";
+
+/// The parameters of [`BETWEEN`] for rows with numbers from `from` to `to`.
+pub(crate) fn between(from: i64, to: i64) -> [i64; 3] {
+    [begins_after(from), to, from]
+}
+
+/// A bundle with a row of this number or a later one begins after this.
+pub(crate) fn begins_after(number: i64) -> i64 {
+    number.saturating_sub(first_at(MAX_SPAN))
+}
+
+/// A bundle that begins before this number has no row from this one on.
+pub(crate) fn ends_before(number: i64) -> i64 {
+    number.saturating_add(first_at(MAX_SPAN))
+}
 
 /// One row of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,25 +77,27 @@ impl Bundled {
         own.fresh.is_some() && own.bytes_after == own.bytes_before
     }
 
-    fn numbers(&self, first: i64) -> Numbers {
+    /// As [`Numbers`], in JSON. By hand: writing these numbers is most of what it costs to keep a row.
+    fn write(&self, first: i64, json: &mut Vec<u8>) {
         let own = &self.own;
-        (
-            self.seq - first,
-            own.fresh.unwrap_or(0),
-            self.series,
-            self.kind,
-            count(own.bytes_before),
-            count(own.response_bytes),
-            count(own.added_us),
-            own.upstream_head_us.map(count),
-            count(own.total_us),
-            own.usage.input.map(count),
-            own.usage.output.map(count),
-            own.actual_usd,
-            own.actual_input_usd,
-            own.usage.cache_read.map(count),
-            own.usage.cache_write.map(count),
-        )
+        json.push(b'[');
+        put(json, self.seq - first);
+        put(json, own.fresh.unwrap_or(0));
+        put(json, self.series);
+        put(json, self.kind);
+        put(json, count(own.bytes_before));
+        put(json, count(own.response_bytes));
+        put(json, count(own.added_us));
+        put_count(json, own.upstream_head_us);
+        put(json, count(own.total_us));
+        put_count(json, own.usage.input);
+        put_count(json, own.usage.output);
+        put_usd(json, own.actual_usd);
+        put_usd(json, own.actual_input_usd);
+        put_count(json, own.usage.cache_read);
+        put_count(json, own.usage.cache_write);
+        json.pop();
+        json.extend_from_slice(b"],");
     }
 
     fn from_numbers(first: i64, numbers: Numbers) -> Self {
@@ -124,17 +145,33 @@ impl Bundled {
     }
 }
 
-/// The rows of a bundle, which begins with number `first`.
+/// Each with a comma behind it.
+fn put(json: &mut Vec<u8>, number: i64) {
+    json.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    json.push(b',');
+}
+
+fn put_count(json: &mut Vec<u8>, number: Option<u64>) {
+    match number {
+        Some(number) => put(json, count(number)),
+        None => json.extend_from_slice(b"null,"),
+    }
+}
+
+fn put_usd(json: &mut Vec<u8>, usd: Option<f64>) {
+    // Neither a number nor a vector can refuse.
+    let _ = serde_json::to_writer(&mut *json, &usd);
+    json.push(b',');
+}
+
+/// The rows of a bundle, which begins with number `first`. There must be one.
 pub(crate) fn write(first: i64, rows: impl Iterator<Item = Bundled>) -> Vec<u8> {
-    let mut json = Vec::with_capacity(MAX_ROWS * 96);
+    let mut json = Vec::with_capacity(MAX_ROWS * 128);
     json.push(b'[');
     for row in rows {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        // Neither numbers nor a vector can refuse.
-        let _ = serde_json::to_writer(&mut json, &row.numbers(first));
+        row.write(first, &mut json);
     }
+    json.pop();
     json.push(b']');
     json
 }

@@ -14,6 +14,15 @@ use crate::scores::SCORE;
 use crate::shadow::SHADOW_CALL;
 use crate::store::{Store, Value, in_transaction};
 
+/// Whether records may be in the database already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// They come from where they were recorded, and nobody tried to write them before.
+    First,
+    /// They were spooled, or writing them failed.
+    Again,
+}
+
 /// How a batch went.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
@@ -28,13 +37,14 @@ pub(crate) struct Written {
 pub(crate) fn write(
     store: &mut dyn Store,
     records: &[Record],
+    sight: Sight,
     rest: &dyn Fn(),
 ) -> Result<Written, LedgerError> {
-    match in_transaction(store, |store| write_all(store, records, rest)) {
+    match in_transaction(store, |store| write_all(store, records, sight, rest)) {
         Err(LedgerError::BadValue(_)) if records.len() > 1 => {
             let mut sum = Written::default();
             for record in records {
-                let one = write(store, std::slice::from_ref(record), rest)?;
+                let one = write(store, std::slice::from_ref(record), sight, rest)?;
                 sum.new += one.new;
                 sum.impossible += one.impossible;
             }
@@ -51,6 +61,7 @@ pub(crate) fn write(
 fn write_all(
     store: &mut dyn Store,
     records: &[Record],
+    sight: Sight,
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
     let whole = records.iter().filter_map(|record| match record {
@@ -71,7 +82,7 @@ fn write_all(
         })
         .collect();
     Entry::sort(&mut rows);
-    let rows = store.insert_rows(&rows, rest)?;
+    let rows = store.insert_rows(&rows, sight, rest)?;
     let mut rollup = Rollup::default();
     rows.iter().for_each(|entry| rollup.add(*entry));
     rollup.write(store)?;

@@ -131,7 +131,7 @@ impl Ledger {
         }
     }
 
-    /// Records a request. Never blocks, never fails: what finds no room is counted in `stats().lost`.
+    /// Records a request, once. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
         self.push(Record::of(row), None);
     }

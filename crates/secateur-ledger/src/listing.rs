@@ -237,16 +237,13 @@ pub(crate) fn row_terms(sql: &mut Sql, database: Database, filter: &Filter) -> V
 pub(crate) fn one(store: &mut dyn Store, id: &str) -> Result<Option<Row>, LedgerError> {
     let lie = Lie::of(store.database());
     let Some(key) = lie.find(store, id)? else {
-        return Ok(None);
+        return Ok(bundles::find(store, id)?.map(|(_, row)| row));
     };
     let (columns, last, view) = (AUDIT.column_list(""), lie.last, lie.view);
     let sql = format!("SELECT {columns} FROM {view} WHERE {last} = $1");
     let key = [key];
     let Some(found) = store.query(&sql, &key)?.into_iter().next() else {
-        return match key {
-            [Value::Int(number)] => bundles::one(store, number),
-            _ => Ok(None),
-        };
+        return Ok(None);
     };
     let mut row = row(found)?;
     let sql = format!("SELECT plan FROM audit_plan WHERE {last} = $1");

@@ -76,7 +76,7 @@ pub struct ReceiptRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The request's id, as in `x-secateur-request-id`. Unique: a second row with it is the same row.
+    /// The request's id, as in `x-secateur-request-id`. Unique: what is replayed with it is the same row.
     pub id: String,
     /// When it came in.
     pub at: Millis,

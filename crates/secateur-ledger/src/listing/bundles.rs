@@ -1,11 +1,12 @@
 //! Rows that lie in bundles (see `bundle.rs`): found by time, and by the series that a bundle has rows of.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use super::{MAX_SERIES, Sql, all_of, series_terms};
 use crate::bundle::{self, BETWEEN, Bundled, MAX_ROWS};
 use crate::error::LedgerError;
-use crate::number::{LAST_TURN, first_at};
+use crate::number::{LAST_TURN, first_at, fresh, time_of};
 use crate::plain::Entry;
 use crate::query::Filter;
 use crate::row::{ReceiptRow, Row};
@@ -14,13 +15,12 @@ use crate::store::{Store, Value};
 /// Most bundles that are read at once.
 const MAX_AT_ONCE: usize = 256;
 
-/// A walk over the bundles with rows that fit a filter, from the newest to the oldest.
+/// A walk over the bundles with rows that fit a filter, from the one that begins last to the one that begins first.
 struct Walk {
     /// Rows from this number on, and before that one.
     from: i64,
     to: i64,
-    /// Bundles from this one on, and before that one.
-    first: i64,
+    /// Bundles that begin before this number are still to come.
     end: i64,
     /// Series that fit; `None`: all.
     series: Option<BTreeSet<i64>>,
@@ -44,21 +44,20 @@ impl Walk {
         let from = filter.since.map_or(0, first_at);
         let until = filter.until.map_or(i64::MAX, first_at);
         let to = before.map_or(until, |before| before.min(until));
-        let found = store.query(
-            "SELECT COALESCE(MAX(seq), $1) FROM audit_bundle WHERE seq <= $1",
-            &[Value::Int(from)],
-        )?;
-        let first = found.into_iter().flatten().next();
         Ok(Some(Self {
             from,
             to,
-            first: first.map_or(Ok(from), Value::into_int)?,
             end: to,
             series,
         }))
     }
 
-    /// The rows of the next few bundles that fit, newest first; `None`: there are no more bundles.
+    /// From this number on, all rows have been shown.
+    fn is_done_from(&self) -> i64 {
+        bundle::ends_before(self.end)
+    }
+
+    /// The rows of the next few bundles that fit, in no order; `None`: there are no more bundles.
     fn next(
         &mut self,
         store: &mut dyn Store,
@@ -78,16 +77,16 @@ impl Walk {
                 (self.from..self.to).contains(&row.seq)
                     && self.series.as_ref().is_none_or(is_wanted)
             };
-            rows.extend(of_bundle.into_iter().rev().filter(fits));
+            rows.extend(of_bundle.into_iter().filter(fits));
         }
         Ok(Some(rows))
     }
 
     fn sql(&self, limit: i64) -> Sql {
         let mut sql = Sql::default();
-        let [first, end, limit] =
-            [self.first, self.end, limit].map(|number| sql.bind(Value::Int(number)));
-        let range = |name: &str| format!("{name} >= {first} AND {name} < {end}");
+        let numbers = [bundle::begins_after(self.from), self.end, limit];
+        let [after, end, limit] = numbers.map(|number| sql.bind(Value::Int(number)));
+        let range = |name: &str| format!("{name} > {after} AND {name} < {end}");
         let which = match self
             .series
             .as_ref()
@@ -112,6 +111,13 @@ impl Walk {
         );
         sql
     }
+}
+
+/// What a page with this filter asks first, for tests of how it is found.
+#[cfg(test)]
+pub(super) fn first_question(store: &mut dyn Store, filter: &Filter) -> Option<Sql> {
+    let walk = Walk::new(store, filter, None).ok().flatten();
+    walk.map(|walk| walk.sql(2))
 }
 
 /// Numbers of the series that fit; `None`: all do.
@@ -254,13 +260,15 @@ pub(super) fn newest(
     };
     let mut found: Vec<Bundled> = Vec::new();
     let mut bundles = limit / MAX_ROWS + 2;
-    while found.len() < limit {
-        let Some(rows) = walk.next(store, bundles)? else {
-            break;
-        };
+    while let Some(rows) = walk.next(store, bundles)? {
         found.extend(rows);
+        let done_from = walk.is_done_from();
+        if found.iter().filter(|row| row.seq >= done_from).count() >= limit {
+            break;
+        }
         bundles = bundles.saturating_mul(2);
     }
+    found.sort_unstable_by_key(|row| Reverse(row.seq));
     found.truncate(limit);
     let mut likes = Likes::default();
     likes.learn(store, &found)?;
@@ -292,29 +300,20 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// The row with this number.
-pub(super) fn one(store: &mut dyn Store, number: i64) -> Result<Option<Row>, LedgerError> {
-    let numbers = [Value::Int(number), Value::Int(number)];
+/// The row with this id, and its number.
+pub(super) fn find(store: &mut dyn Store, id: &str) -> Result<Option<(i64, Row)>, LedgerError> {
+    let Some((at, fresh)) = time_of(id).and_then(|at| Some((at, fresh(id, at)?))) else {
+        return Ok(None);
+    };
+    let from = first_at(at);
+    let numbers = bundle::between(from, from.saturating_add(LAST_TURN)).map(Value::Int);
     let found = read(store.query(BETWEEN, &numbers)?)?;
     let mut rows = found.into_iter().flat_map(|(_, rows)| rows);
-    let Some(bundled) = rows.find(|row| row.seq == number) else {
+    let is_it = |row: &Bundled| (row.own.at, row.own.fresh) == (at, Some(fresh));
+    let Some(bundled) = rows.find(is_it) else {
         return Ok(None);
     };
     let mut likes = Likes::default();
     likes.learn(store, &[bundled])?;
-    Ok(likes.row(&bundled))
-}
-
-/// The number of the row whose id has these digits behind this time.
-pub(super) fn find(
-    store: &mut dyn Store,
-    at: crate::row::Millis,
-    fresh: i64,
-) -> Result<Option<i64>, LedgerError> {
-    let from = first_at(at);
-    let to = from.saturating_add(LAST_TURN);
-    let found = read(store.query(BETWEEN, &[Value::Int(from), Value::Int(to)])?)?;
-    let mut rows = found.into_iter().flat_map(|(_, rows)| rows);
-    let is_it = |row: &Bundled| (row.own.at, row.own.fresh) == (at, Some(fresh));
-    Ok(rows.find(is_it).map(|row| row.seq))
+    Ok(likes.row(&bundled).map(|row| (bundled.seq, row)))
 }

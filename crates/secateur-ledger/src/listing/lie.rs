@@ -102,16 +102,18 @@ impl Lie {
 
     /// Where a list goes on. A row that is gone took all before it along, if it was too old.
     pub(super) fn place(&self, store: &mut dyn Store, after: &After) -> Result<Place, LedgerError> {
-        Ok(match self.database {
-            Database::Postgres => Place::Key(after.at, after.id.clone()),
-            Database::Sqlite => match self.find(store, &after.id)? {
-                Some(number) => Place::Number(number.into_int()?),
-                None => Place::Number(first_at(after.at)),
-            },
-        })
+        if self.database == Database::Postgres {
+            return Ok(Place::Key(after.at, after.id.clone()));
+        }
+        if let Some(number) = self.find(store, &after.id)? {
+            return Ok(Place::Number(number.into_int()?));
+        }
+        let bundled = bundles::find(store, &after.id)?;
+        let number = bundled.map_or(first_at(after.at), |(number, _)| number);
+        Ok(Place::Number(number))
     }
 
-    /// What finds the row with this id; it need not be there.
+    /// What finds the row with this id, if it lies by itself; in PostgreSQL it need not be there.
     pub(super) fn find(
         &self,
         store: &mut dyn Store,
@@ -120,31 +122,21 @@ impl Lie {
         if self.database == Database::Postgres {
             return Ok(Some(Value::owned(id)));
         }
-        let mut find = |sql: &str, values: &[Value<'_>]| -> Result<_, LedgerError> {
-            Ok(store.query(sql, values)?.into_iter().flatten().next())
-        };
-        let in_time = time_of(id).and_then(|at| Some((at, fresh(id, at)?)));
-        if let Some((at, fresh)) = in_time {
-            let first = first_at(at);
-            let last = first.saturating_add(LAST_TURN);
-            let found = find(
+        let in_time = time_of(id).and_then(|at| Some((first_at(at), fresh(id, at)?)));
+        let mut found = match in_time {
+            Some((first, fresh)) => store.query(
                 "SELECT seq FROM audit_row WHERE seq BETWEEN $1 AND $2 AND fresh = $3",
-                &[first, last, fresh].map(Value::Int),
+                &[first, first.saturating_add(LAST_TURN), fresh].map(Value::Int),
+            )?,
+            None => Vec::new(),
+        };
+        if found.is_empty() {
+            found = store.query(
+                "SELECT seq FROM audit_row WHERE name = $1",
+                &[Value::text(id)],
             )?;
-            if found.is_some() {
-                return Ok(found);
-            }
         }
-        let found = find(
-            "SELECT seq FROM audit_row WHERE name = $1",
-            &[Value::text(id)],
-        )?;
-        match in_time {
-            Some((at, fresh)) if found.is_none() => {
-                Ok(bundles::find(store, at, fresh)?.map(Value::Int))
-            }
-            _ => Ok(found),
-        }
+        Ok(found.into_iter().flatten().next())
     }
 }
 

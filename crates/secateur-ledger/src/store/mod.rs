@@ -19,6 +19,7 @@ pub(crate) use migrate::{check_version, is_behind, migrate};
 pub(crate) use value::{Kind, Table, Value};
 
 use crate::error::LedgerError;
+use crate::ingest::Sight;
 use crate::plain::Entry;
 
 /// Which database it is.
@@ -55,6 +56,7 @@ pub(crate) trait Store: Send {
     fn insert_rows<'r>(
         &mut self,
         rows: &[Entry<'r>],
+        sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError>;
 }

@@ -21,12 +21,12 @@ pub(super) struct Split<'r> {
 }
 
 impl<'r> Split<'r> {
-    /// `newest` is the largest number that was there before.
-    pub(super) fn of(placed: Vec<Placed<'r>>, newest: i64) -> Self {
+    /// They must be in the order of time.
+    pub(super) fn of(placed: Vec<Placed<'r>>) -> Self {
         let mut split = Self::default();
         let mut open: Vec<Placed<'r>> = Vec::new();
         for row in placed {
-            if row.seq <= newest || !fits(&row) {
+            if !fits(&row) {
                 split.single.push(row);
                 continue;
             }
@@ -107,14 +107,6 @@ impl Bundles {
     }
 }
 
-/// The largest number of all bundles.
-pub(super) fn newest(connection: &Connection) -> rusqlite::Result<Option<i64>> {
-    let mut find =
-        connection.prepare_cached("SELECT last_seq FROM audit_bundle ORDER BY seq DESC LIMIT 1")?;
-    let mut rows = find.query([])?;
-    rows.next()?.map(|row| row.get(0)).transpose()
-}
-
 /// The rows in bundles with numbers from `from` to `to`, in their order.
 pub(super) fn between(
     connection: &Connection,
@@ -125,7 +117,7 @@ pub(super) fn between(
     let mut find = connection
         .prepare_cached(bundle::BETWEEN)
         .map_err(explain)?;
-    let mut bundles = find.query([from, to]).map_err(explain)?;
+    let mut bundles = find.query(bundle::between(from, to)).map_err(explain)?;
     while let Some(row) = bundles.next().map_err(explain)? {
         let first = row.get(0).map_err(explain)?;
         let json = row.get_ref(1).map_err(explain)?;
