@@ -18,6 +18,8 @@ pub struct LedgerStats {
     pub lost: u64,
     /// The last thing that went wrong.
     pub last_error: Option<String>,
+    /// How often the database ceased to take rows.
+    pub outages: u64,
     /// Why the database takes no rows at the moment; `None`: it takes them.
     pub away: Option<String>,
     /// Why the spool takes no rows at the moment; they then wait in memory alone.
@@ -51,13 +53,16 @@ pub(crate) struct Counters {
     pub(crate) spooled: AtomicU64,
     pub(crate) written: AtomicU64,
     pub(crate) lost: AtomicU64,
+    outages: AtomicU64,
     last_error: Mutex<Option<String>>,
     away: Mutex<Option<String>>,
     spool_away: Mutex<Option<String>>,
 }
 
-fn set(to: &Mutex<Option<String>>, value: Option<String>) {
-    *to.lock().unwrap_or_else(PoisonError::into_inner) = value;
+/// What it was before.
+fn set(to: &Mutex<Option<String>>, value: Option<String>) -> Option<String> {
+    let mut held = to.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut *held, value)
 }
 
 fn get(from: &Mutex<Option<String>>) -> Option<String> {
@@ -76,7 +81,9 @@ impl Counters {
     /// The database took nothing.
     pub(crate) fn note_away(&self, error: &impl ToString) {
         self.note(error);
-        set(&self.away, Some(error.to_string()));
+        if set(&self.away, Some(error.to_string())).is_none() {
+            Self::add(&self.outages, 1);
+        }
     }
 
     /// The database took what there was, so the spool is not needed.
@@ -103,6 +110,7 @@ impl Counters {
             spooled: self.spooled.load(Ordering::Relaxed),
             written: self.written.load(Ordering::Relaxed),
             lost: self.lost.load(Ordering::Relaxed),
+            outages: self.outages.load(Ordering::Relaxed),
             last_error: get(&self.last_error),
             away: get(&self.away),
             spool_away: get(&self.spool_away),

@@ -24,6 +24,7 @@ pub(crate) async fn watch(ledger: Ledger, log: Log) {
 #[derive(Debug, Default)]
 struct Watch {
     is_away: bool,
+    outages: u64,
     is_spool_away: bool,
     lost: u64,
     lost_told: Option<Instant>,
@@ -43,12 +44,16 @@ impl Watch {
             let fields: Vec<(&str, Field)> = reason.into_iter().chain(counts()).collect();
             log.line(level, event, &fields);
         };
-        if self.is_away != stats.away.is_some() {
-            self.is_away = stats.away.is_some();
-            match &stats.away {
-                Some(_) => tell("error", "ledger_away", stats.away.as_ref()),
-                None => tell("info", "ledger_back", None),
-            }
+        // One that is over already is told as well.
+        if stats.outages > self.outages {
+            self.outages = stats.outages;
+            self.is_away = true;
+            let reason = stats.away.as_ref().or(stats.last_error.as_ref());
+            tell("error", "ledger_away", reason);
+        }
+        if self.is_away && stats.away.is_none() {
+            self.is_away = false;
+            tell("info", "ledger_back", None);
         }
         if self.is_spool_away != stats.spool_away.is_some() {
             self.is_spool_away = stats.spool_away.is_some();
@@ -123,8 +128,12 @@ mod tests {
         let out = Captured::default();
         let log = Log::to(LogFormat::Json, out.clone());
         let (mut watch, start) = (Watch::default(), Instant::now());
-        let well = LedgerStats::default();
+        let well = LedgerStats {
+            outages: 1,
+            ..LedgerStats::default()
+        };
         let away = LedgerStats {
+            outages: 1,
             away: Some("does not answer".into()),
             spool_away: Some("spool: full".into()),
             ..LedgerStats::default()
@@ -133,13 +142,21 @@ mod tests {
             lost,
             ..away.clone()
         };
-        for (second, stats) in [&well, &away, &away, &losing(5), &losing(9), &well]
+        let fresh = LedgerStats::default();
+        for (second, stats) in [&fresh, &away, &away, &losing(5), &losing(9), &well]
             .into_iter()
             .enumerate()
         {
             watch.look(stats, start + Duration::from_secs(second as u64), &log);
         }
-        watch.look(&losing(11), start + Duration::from_secs(70), &log);
+        // One that was over before anybody looked, and losses a minute later.
+        let brief = LedgerStats {
+            outages: 2,
+            lost: 11,
+            last_error: Some("removed".into()),
+            ..LedgerStats::default()
+        };
+        watch.look(&brief, start + Duration::from_secs(70), &log);
         log.flush();
         let text = out.text();
         let events: Vec<&str> = text
@@ -155,7 +172,7 @@ mod tests {
                 "ledger_back",
                 "ledger_spool_back",
                 "ledger_away",
-                "ledger_spool_away",
+                "ledger_back",
                 "ledger_lost"
             ],
             "{text}"
