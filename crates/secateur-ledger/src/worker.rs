@@ -20,7 +20,7 @@ use crate::record::Record;
 use crate::same_file::OpenFile;
 use crate::spool::{Spool, load};
 use crate::stats::Counters;
-use crate::store::{Address, Store, migrate};
+use crate::store::{Address, Database, Store, migrate};
 
 /// What the writer begins with.
 pub(crate) enum Start {
@@ -303,6 +303,9 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
             // A ledger that is closed in peace leaves nothing in the spool.
             let end = Instant::now() + CLOSING;
             while Instant::now() < end && replay(shared, &mut line) {}
+            if let Some(store) = line.store.as_deref_mut() {
+                settle_file(store);
+            }
             return;
         }
         let is_closed = state.is_closed;
@@ -330,6 +333,14 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         if !has_work && !state.is_drained {
             drop(queue.wait(&queue.for_writer, state, Duration::from_millis(100)));
         }
+    }
+}
+
+/// Brings what SQLite keeps in its log into the file itself: then a copy of the file alone has every row. Without it
+/// nothing is lost, so an error is none.
+fn settle_file(store: &mut dyn Store) {
+    if store.database() == Database::Sqlite {
+        let _ = store.script("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 }
 
@@ -452,7 +463,7 @@ mod tests {
     use super::*;
     use crate::plain::Entry;
     use crate::spool::MAX_SPOOL_BYTES;
-    use crate::store::{Database, Table, Value};
+    use crate::store::{Table, Value};
 
     /// A database that takes everything and keeps nothing.
     struct Willing;

@@ -421,3 +421,21 @@ async fn a_database_that_takes_nothing_is_told_until_it_does() {
     });
     assert!(ledger.row(&row(0).id).await.unwrap().is_some());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_of_a_closed_file_alone_has_every_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (
+        folder.path().join("ledger.db"),
+        folder.path().join("copy.db"),
+    );
+    let url = format!("sqlite:{}", path.display());
+    let ledger = open(&url, &folder.path().join("spool")).await;
+    ledger.record(row(0));
+    // Another handle stays, as in a program that is about to end.
+    ledger.clone().close().await;
+    std::fs::copy(&path, &copy).unwrap();
+    let url = format!("sqlite:{}", copy.display());
+    let copied = Ledger::open_for_reading(&url, None).await.unwrap();
+    assert!(copied.row(&row(0).id).await.unwrap().is_some());
+}

@@ -65,6 +65,7 @@ pub(crate) fn failure(error: CommandError) -> Failure {
         CommandError::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Failure::quiet_end()
         }
+        CommandError::Io(error) => Failure::bad_input(format!("input or output failed: {error}")),
         CommandError::Config(_) | CommandError::Exists(_) => Failure::bad_usage(error.to_string()),
         other => Failure::bad_input(other.to_string()),
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use secateur_mock::{Mock, MockOptions};
 
@@ -172,7 +173,9 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> std::io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("secateur-demo-{}", std::process::id()));
+        static STARTED: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("secateur-demo-{process}-{number}"));
         std::fs::create_dir_all(&path)?;
         Ok(Self(path))
     }

@@ -73,7 +73,7 @@ fn one_that_is_told_to_end_leaves_nothing_behind() {
         let id = child.id().to_string();
         let told = Command::new("kill").args(["-TERM", &id]).status().unwrap();
         assert!(told.success() && child.wait().unwrap().success(), "{until}");
-        let folder = std::env::temp_dir().join(format!("secateur-demo-{id}"));
+        let folder = std::env::temp_dir().join(format!("secateur-demo-{id}-0"));
         assert!(!folder.exists(), "{}", folder.display());
     }
 }
