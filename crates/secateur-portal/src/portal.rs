@@ -11,11 +11,10 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use secateur_ledger::moment::{Moment, now};
 use secateur_ledger::{Ledger, Millis};
-use secateur_proxy::Pages;
+use secateur_proxy::own_names::{host_of, is_known_host};
+use secateur_proxy::{Pages, is_page_path};
 
-use crate::access::{
-    Attempts, PortalToken, Session, Sessions, client, host, is_known_host, is_own_form, port,
-};
+use crate::access::{Attempts, PortalToken, Session, Sessions, client, is_own_form, port};
 use crate::catalog::Catalog;
 use crate::done::Done;
 use crate::refuse::{Made, Refused};
@@ -139,6 +138,7 @@ impl Portal {
             name: visit.session.name.clone(),
             made: Moment(visit.now),
             done: visit.done.clone(),
+            trouble: self.ledger.stats().trouble().filter(|_| may_see),
             refresh: None,
         }
     }
@@ -165,7 +165,7 @@ impl Portal {
             head.extensions.get().copied(),
             &self.trusted_proxies,
         );
-        let host_name = host(&head.headers, &head.uri);
+        let host_name = host_of(&head.headers, &head.uri);
         let cookie_name = cookie_name(host_name.and_then(port), is_tls);
         let known = self
             .session(cookies(&head.headers, &cookie_name), now)
@@ -273,7 +273,7 @@ impl Portal {
 
     async fn route(&self, visit: &mut Visit) -> Made {
         if visit.method == Method::POST {
-            let host_name = host(&visit.headers, &visit.uri);
+            let host_name = host_of(&visit.headers, &visit.uri);
             if !is_own_form(&visit.headers, host_name, &self.hosts)
                 || !self
                     .sessions
@@ -324,11 +324,7 @@ pub(crate) fn allowed(path: &str) -> &'static str {
 
 impl Pages for Portal {
     fn claims(&self, path: &str) -> bool {
-        let is_under = |start: &str| {
-            path.strip_prefix(start)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        path == "/" || is_under("/portal") || is_under("/optimize")
+        path == "/" || is_page_path(path)
     }
 
     fn respond(
