@@ -50,6 +50,24 @@ export async function faultsOf(page) {
       for (const head of table.querySelectorAll("th:not([scope])")) say("head without scope", head);
     }
     for (const element of all("[tabindex]")) if (Number(element.getAttribute("tabindex")) > 0) say("positive tabindex", element);
+    // What a browser makes of a list inside a paragraph: two paragraphs around it, one of them empty.
+    for (const paragraph of all("p")) if (!paragraph.textContent.trim()) say("empty paragraph", paragraph);
+    const places = all("section[aria-label],section[aria-labelledby],nav,[role=region]").map((element) => [element.tagName === "NAV" ? "navigation" : "region", nameOf(element)].join(" "));
+    for (const place of new Set(places)) if (places.filter((other) => other === place).length > 1) faults.push(`two places are called ${place}`);
+    for (const cell of all(".receipt th,.receipt td,table.cards th,table.cards td")) {
+      const [box, room] = [cell.getBoundingClientRect(), cell.closest(".scroll").getBoundingClientRect()];
+      if (isShown(cell) && !cell.closest("thead") && (cell.closest(".receipt") || visualViewport.width < 700) && (box.right > room.right + 1 || box.left < room.left - 1)) say("cell outside of its box", cell);
+    }
+    for (const tick of all("svg .tick")) {
+      const size = parseFloat(getComputedStyle(tick).fontSize) * tick.getScreenCTM().a;
+      if (isShown(tick) && size < 9) { say(`label of ${size.toFixed(1)} px`, tick); break; }
+    }
+    if (visualViewport.width < 700) {
+      for (const link of all("main a, main summary, main label")) {
+        const box = link.getBoundingClientRect();
+        if (isShown(link) && box.height > 0 && box.height < 24 && !link.closest(".chips,.field:not(.check),p:not(.tools,.pages,.notice)")) say(`${box.height.toFixed(0)} px for a finger`, link);
+      }
+    }
     for (const time of all("time")) if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(time.getAttribute("datetime") ?? "")) say("time without datetime", time);
     if (all("[style],style,script").length) say("inline style or script", document.querySelector("[style],style,script"));
     for (const element of all("body *")) {
@@ -62,9 +80,11 @@ export async function faultsOf(page) {
       if (isShown(button) && (box.width < 24 || box.height < 24)) say("button too small", button);
     }
     const root = document.documentElement;
-    if (root.scrollWidth > window.innerWidth + 1) {
-      const wide = all("body *").find((element) => element.getBoundingClientRect().right > window.innerWidth + 1 && !element.closest(".scroll,.unseen,pre"));
-      say(`page is ${root.scrollWidth} wide in ${window.innerWidth}`, wide);
+    // On a phone a page that is too wide widens the window with it; what is seen of it stays.
+    const seenWidth = visualViewport.width * visualViewport.scale;
+    if (root.scrollWidth > seenWidth + 1) {
+      const wide = all("body *").find((element) => element.getBoundingClientRect().right > seenWidth + 1 && !element.closest(".scroll,.unseen,pre"));
+      say(`page is ${root.scrollWidth} wide in ${seenWidth}`, wide);
     }
 
     // Contrast as WCAG computes it.
@@ -99,6 +119,19 @@ export async function faultsOf(page) {
         say(`contrast ${ratio.toFixed(2)}`, element);
       }
     }
+    for (const bar of all("svg .bar")) {
+      const style = getComputedStyle(bar);
+      const edge = colour(style.stroke === "none" ? style.fill : style.stroke);
+      const [high, low] = [light(edge), light(behind(bar))].sort((one, other) => other - one);
+      if ((high + 0.05) / (low + 0.05) < 3) { say("bar hardly seen", bar); break; }
+    }
     return faults;
   });
+}
+
+// What axe finds. Pages that load themselves again say so and can be stopped.
+export async function axeFaultsOf(page, axe) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { rules: { "meta-refresh": { enabled: false } } }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 140)}`);
 }

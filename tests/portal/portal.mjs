@@ -1,15 +1,18 @@
 // The portal as people use it, over a run of the real proxy.
 // Usage: node portal.mjs SERVE PROVIDER PLANT BROWSER [--screenshots]
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
-import { faultsOf } from "./judge.mjs";
+import { axeFaultsOf, faultsOf } from "./judge.mjs";
 import { TOKEN, bare, postScore, send, session, startStage } from "./stage.mjs";
 
 const [serve, provider, plant, browserPath, ...flags] = process.argv.slice(2);
 const wantsPictures = flags.includes("--screenshots");
 const pictures = new URL("../../docs/portal/", import.meta.url).pathname;
 if (wantsPictures) mkdirSync(pictures, { recursive: true });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const stage = await startStage({ serve, provider, plant });
 const browser = await chromium.launch({ executablePath: browserPath || undefined, args: ["--no-sandbox"] });
@@ -28,7 +31,7 @@ async function check(name, body) {
 
 // Pages report whatever planted text manages to run.
 async function visitor(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(5000);
   context.on("page", (page) => {
     page.on("dialog", (dialog) => { alive.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -104,13 +107,26 @@ await check("the filters are in the address and work without a script", async ()
   const address = new URL(form.url());
   assert.equal(address.searchParams.get("workload"), "coding");
   assert.equal(address.searchParams.get("stack"), "m7");
+  assert.equal(address.search, "?workload=coding&stack=m7&changed=1", "only what is set is in the address");
+  assert.match(await form.locator(".sum").innerText(), /^With these filters: \d+ requests, \d+ changed; \$/);
   const chips = await form.locator("tbody .chips").allInnerTexts();
   assert.ok(chips.length > 0 && chips.every((text) => text.includes("m7")), chips.join());
   await form.goto(`${base}/portal/audit?stack=none&workload=coding`);
   assert.ok((await form.locator("tbody tr").count()) > 0);
   assert.equal(await form.locator("tbody .chip").count(), 0);
+  await form.goto(`${base}/portal/audit?workload=coding&stack=M7&model=SONNET`);
+  assert.match(await form.getByRole("status").innerText(), /was taken for claude-sonnet-4-5/);
+  assert.ok((await form.locator("tbody tr").count()) > 0, "the case of letters does not matter");
+  assert.ok((await form.locator("#models option").count()) > 0, "models are offered");
+  await form.locator("tbody th a").first().click();
+  assert.match(form.url(), /workload=coding&stack=m7/);
+  await form.getByRole("link", { name: "Audit" }).last().click();
+  assert.match(form.url(), /\/portal\/audit\?workload=coding&stack=m7/, "the way back leads to the same list");
   await form.goto(`${base}/portal/audit?model=never-heard-of`);
-  assert.match(await form.locator("main").innerText(), /No request fits these filters/);
+  assert.match(await form.locator("main").innerText(), /No row names the model[^]*No request fits these filters/);
+  await form.goto(`${base}/portal/audit?refresh=5&workload=coding`);
+  assert.equal(await form.locator("meta[http-equiv=refresh]").getAttribute("content"), "30");
+  assert.equal(await form.locator(".filters").count(), 0, "nobody types into a page that loads itself again");
   await plain.close();
 });
 
@@ -132,7 +148,7 @@ await check("a row tells its chain, its plan and its receipt", async () => {
   await page.locator(`[id="r-${pruned.id}"] a`).first().click();
   const text = await page.locator("main").innerText();
   assert.match(text, new RegExp(pruned.id));
-  for (const word of ["Chain", "fired", "stayed out", "What was cut", "What was left, and why", "Predicted as sent", "Billed", "First edit", "byte ", "Added by the proxy"]) {
+  for (const word of ["Chain", "fired", "stayed out", "What was cut", "What was left, and why", "Predicted as sent", "Billed", "First edit", "the first difference from the request as it came", "Added by the proxy"]) {
     assert.ok(text.includes(word), `${word} is missing`);
   }
   await shot("audit-row", { fullPage: true });
@@ -147,6 +163,46 @@ await check("text that was cut is shown before and after", async () => {
   const text = await texts.first().innerText();
   assert.match(text, /let order_59 = region.check/);
   assert.match(text, /secateur_recall/);
+  const after = await texts.first().locator("pre").nth(1).textContent();
+  assert.match(after, /\[recall:[0-9a-z]{16}\]$/);
+  const again = await send(base, "coding", session(28));
+  const sent = (await stage.upstream.bodies()).at(-1);
+  assert.equal(again.stack, "m7");
+  assert.ok(sent.includes(JSON.stringify(after).slice(1, -1)), "what stands there is what the provider got");
+});
+
+await check("each cut leads to its text", async () => {
+  await go(`/portal/audit/${pruned.id}`);
+  await page.locator(".texts a").last().click();
+  const place = new URL(page.url()).hash.slice(1);
+  const target = page.locator(`[id="${place}"]`);
+  assert.ok(await target.isVisible(), "its text is open");
+  const box = await target.boundingBox();
+  assert.ok(box.y >= 0 && box.y < 900, `it is in sight: ${box.y}`);
+});
+
+await check("a row says why there is no text, each reason in its own words", async () => {
+  for (const [id, words] of [[(await send(base, "coding", session(1))).id, "Nothing was cut from this request"], [(await send(base, "plain", session(24))).id, "[workload.plain.capture]"]]) {
+    await until("the row is there", async () => (await bare(base, `/portal/audit/${id}`)).status === 200);
+    await go(`/portal/audit/${id}`);
+    assert.ok((await page.locator("main").innerText()).includes(words), `${words}: ${await page.locator("#captured ~ *").allInnerTexts()}`);
+  }
+});
+
+await check("no cell of the receipt lies outside of its box, at any width", async () => {
+  for (const width of [320, 360, 390, 740, 1024, 1280, 1366, 1920]) {
+    const sized = await visitor({ viewport: { width, height: 900 } });
+    const row = await sized.newPage();
+    await row.goto(`${base}/portal/audit/${pruned.id}`);
+    const outside = await row.locator(".receipt tbody :is(th, td)").evaluateAll((cells) => cells.filter((cell) => {
+      const [box, room] = [cell.getBoundingClientRect(), cell.closest(".scroll").getBoundingClientRect()];
+      return box.right > Math.min(room.right, window.innerWidth) + 1;
+    }).length);
+    assert.equal(outside, 0, `at ${width}`);
+    assert.ok(await row.locator(".receipt tbody td").last().isVisible());
+    assert.ok((await row.evaluate(() => document.documentElement.scrollWidth)) <= width + 1, `the page is wider than ${width}`);
+    await sized.close();
+  }
 });
 
 await check("turning M7 off in the page lets the next request pass untouched", async () => {
@@ -168,6 +224,28 @@ await check("turning M7 off in the page lets the next request pass untouched", a
   await form.getByRole("button", { name: "As in the file for m7 of coding" }).click();
   assert.match(await form.getByRole("status").innerText(), /file decides again/);
   await plain.close();
+});
+
+await check("what a switch did is told in sight, once, and not by an address", async () => {
+  const phone = await visitor({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  const form = await phone.newPage();
+  await form.goto(`${base}/portal/workloads`);
+  await form.getByRole("button", { name: "Switch m7 off for history" }).click();
+  const notice = form.getByRole("status");
+  assert.match(await notice.innerText(), /Switched off/);
+  await form.waitForFunction(() => document.activeElement?.id === "done");
+  await until("it is in sight", async () => {
+    const box = await notice.boundingBox();
+    return box.y >= 0 && box.y + box.height <= 844;
+  });
+  assert.match(await form.locator("section.card", { has: notice }).locator("h2").innerText(), /history/);
+  await form.reload();
+  assert.equal(await notice.count(), 0, "it is told once");
+  await form.goto(`${base}/portal/workloads?done=resumed`);
+  assert.equal(await notice.count(), 0, "an address tells nothing");
+  await form.getByRole("button", { name: "As in the file for m7 of history" }).click();
+  assert.match(await notice.innerText(), /file decides again/);
+  await phone.close();
 });
 
 await check("scores that clients post break the floor, the timeline shows it, and a person resumes", async () => {
@@ -239,6 +317,7 @@ for (const colorScheme of ["light", "dark"]) {
         await page.goto(base + path);
         await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
         problems.push(...(await faultsOf(page)).map((fault) => `${path.slice(0, 60)} ${fault}`));
+        problems.push(...(await axeFaultsOf(page, axe)).map((fault) => `${path.slice(0, 60)} axe ${fault}`));
       }
       assert.deepEqual(problems.slice(0, 8), []);
       if (wantsPictures) {
@@ -354,10 +433,15 @@ await check("with a token nothing is seen before signing in, and signing out end
   await page.goto(`${locked}/optimize/quality/coding`);
   assert.equal(await page.locator("h1").innerText(), "Quality of coding");
   const stolen = cookies[0];
+  // The name of a cookie has the port, its value does not.
+  const held = (url) => ({ headers: { cookie: `secateur-portal-${new URL(url).port}=${stolen.value}` } });
+  assert.equal((await bare(stage.other, "/portal/audit", held(stage.other))).status, 200, "another replica takes the session");
   await page.getByRole("button", { name: "Sign out" }).click();
   assert.match(await page.getByRole("status").innerText(), /signed out/);
-  const again = await bare(locked, "/portal/audit", { headers: { cookie: `${stolen.name}=${stolen.value}` } });
-  assert.equal(again.status, 303, "an ended session is no longer taken");
+  assert.equal((await bare(locked, "/portal/audit", held(locked))).status, 303, "an ended session is no longer taken");
+  assert.equal((await bare(stage.other, "/portal/audit", held(stage.other))).status, 303, "and not by the other replica");
+  await page.goto(`${locked}/portal/login?next=/portal/../evil.html`);
+  assert.equal(await page.locator("input[name=next]").inputValue(), "");
   await context.close();
 });
 
@@ -400,6 +484,6 @@ await check("a page is there at once", async () => {
 assert.deepEqual(alive, [], "something planted came alive");
 await browser.close();
 const ends = await stage.stop();
-await check("every proxy ends in peace", () => assert.deepEqual(ends, [0, 0, 0, 0]));
+await check("every proxy ends in peace", () => assert.deepEqual(ends, [0, 0, 0, 0, 0]));
 console.log(failed ? `${failed} checks failed` : "the portal holds");
 process.exit(failed ? 1 : 0);

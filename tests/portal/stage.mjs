@@ -64,7 +64,7 @@ async function startProxy(program, folder, name, config, env) {
 }
 
 // The configuration as a user would write it. `coding` prunes and keeps what it cuts, `compared` sends
-// every pruned request unpruned as well, `history` is filled by the planter.
+// every pruned request unpruned as well, `plain` prunes and keeps nothing, `history` is filled by the planter.
 const workloads = `
 [workload.coding]
 preset = "openclaw-aggressive"
@@ -72,6 +72,11 @@ budget_ms = 5000
 [workload.coding.canary]
 sample_pct = 0
 [workload.coding.capture]
+[workload.plain]
+preset = "openclaw-aggressive"
+budget_ms = 5000
+[workload.plain.canary]
+sample_pct = 0
 [workload.compared]
 preset = "openclaw-aggressive"
 budget_ms = 5000
@@ -97,17 +102,19 @@ export async function startStage({ serve, provider, plant }) {
   };
   const open = await proxy("open", "sqlite:ledger.db");
   const locked = await proxy("locked", "sqlite:ledger.db", 'token_env = "STAGE_TOKEN"\n');
+  const other = await proxy("other", "sqlite:ledger.db", 'token_env = "STAGE_TOKEN"\n');
   const empty = await proxy("empty", "sqlite:empty/ledger.db");
   const broken = await proxy("broken", "postgres://nobody@127.0.0.1:1/nothing");
   return {
     ...facts,
     open,
     locked: locked.url,
+    other: other.url,
     empty: empty.url,
     broken: broken.url,
     upstream,
     async stop() {
-      const codes = await Promise.all([open, locked, empty, broken].map((proxy) => proxy.stop()));
+      const codes = await Promise.all([open, locked, other, empty, broken].map((proxy) => proxy.stop()));
       await upstream.stop();
       rmSync(folder, { recursive: true, force: true });
       return codes;

@@ -87,6 +87,8 @@ pub struct Removed {
     pub id: RecallId,
     /// The whole text of what was dropped, cleared or trimmed.
     pub text: String,
+    /// What stands in its place; `None`: nothing.
+    pub after: Option<String>,
 }
 
 /// What a report's plan takes out of the body that it was made for.
@@ -99,13 +101,15 @@ pub fn removed(body: &[u8], request: &Request<'_>, plan: &Plan) -> Result<Vec<Re
         None => dialect::detect(body, &request.limits)?,
     };
     let view = dialect::read(body, dialect, &request.limits)?;
-    let texts = plan.edits.iter().filter_map(|edit| cut_text(&view, edit));
-    Ok(texts
-        .map(|text| Removed {
+    let cut = |edit| {
+        let text = cut_text(&view, edit)?;
+        Some(Removed {
             id: RecallId::of(&text),
+            after: text_after(&view, edit),
             text: text.into_owned(),
         })
-        .collect())
+    };
+    Ok(plan.edits.iter().filter_map(cut).collect())
 }
 
 /// The ids of a plan's edits, one for each, and where the policy says so a tag in each placeholder.
@@ -179,6 +183,26 @@ fn cut_text<'a>(view: &View<'a>, edit: &Edit) -> Option<Cow<'a, str>> {
         (Action::Arrange(arranged), _) => {
             let texts = arranged.blocks.iter().map(|part| part_text(view, *part));
             Some(Cow::Owned(texts.collect::<Vec<_>>().join("\n")))
+        }
+    }
+}
+
+/// What an edit leaves of the text that it takes away; `None` where nothing is left.
+fn text_after(view: &View<'_>, edit: &Edit) -> Option<String> {
+    match &edit.action {
+        Action::DropTurn(_) | Action::DropPart(_) | Action::InsertTurn(..) => None,
+        Action::ReplaceInput(_, json) => Some(json.clone()),
+        Action::Rewrite(part, pieces) => {
+            let text = view.text(*part);
+            let spelled = pieces.iter().map(|piece| match piece {
+                Piece::Keep(range) => text.get(range.clone()).unwrap_or_default(),
+                Piece::Note(words) => words,
+            });
+            Some(spelled.collect())
+        }
+        Action::Arrange(arranged) => {
+            let texts = arranged.texts.iter().map(|part| part_text(view, *part));
+            Some(texts.collect::<Vec<_>>().join("\n"))
         }
     }
 }

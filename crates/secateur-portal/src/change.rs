@@ -4,12 +4,16 @@ use bytes::Bytes;
 use http::{Response, StatusCode, header};
 use secateur_ledger::Switch;
 
+use crate::done::{Deed, Done};
 use crate::pages::message::LoginPage;
-use crate::portal::Portal;
+use crate::portal::{Portal, allowed};
 use crate::refuse::{Made, Refused};
 use crate::shell::Section;
 use crate::visit::{Visit, cookie_lines};
 use crate::{chip, link, reply};
+
+/// The notice on a page; going there shows it and moves the keyboard's place to it.
+const NOTICE: &str = "done";
 
 impl Portal {
     pub(crate) async fn change(&self, visit: &mut Visit, path: &str) -> Made {
@@ -18,14 +22,24 @@ impl Portal {
             "/portal/resume" => self.resume(visit).await,
             "/portal/logout" => {
                 self.sessions.end(&visit.session, visit.now);
-                let response = reply::see_other("/portal/login?done=left");
+                // A ledger that is away does not keep anybody signed in here.
+                let (id, ends_at) = (&visit.session.id, visit.session.ends_at);
+                let _ = self.ledger.end_session(id, ends_at).await;
+                let response = self.done(visit, "/portal/login", &Done::new(Deed::Left, ""));
                 let lines = cookie_lines(&visit.cookie_name, "", 0, visit.is_tls);
                 Ok(lines.iter().fold(response, |response, line| {
                     reply::with(response, header::SET_COOKIE, line)
                 }))
             }
-            _ => Err(Refused::Method),
+            _ => Err(Refused::Method(allowed(path))),
         }
+    }
+
+    /// Leads to a page that tells what was done.
+    fn done(&self, visit: &Visit, place: &str, done: &Done) -> Response<Bytes> {
+        let response = reply::see_other(&format!("{place}#{NOTICE}"));
+        let value = done.seal(&self.sessions, visit.now);
+        Self::keep_done(visit, response, &value, Done::SECONDS)
     }
 
     /// Who does it, as the ledger keeps it.
@@ -52,7 +66,7 @@ impl Portal {
             .mechanics
             .iter()
             .any(|known| known.mechanic == mechanic && known.is_ready);
-        let done = match to.as_str() {
+        let deed = match to.as_str() {
             "on" if !is_ready => {
                 return Err(Refused::BadForm(
                     "The configuration does not say what this mechanic should do.",
@@ -68,14 +82,14 @@ impl Portal {
                 };
                 self.ledger.set_switch(&switch).await?;
                 if switch.is_on {
-                    "switched-on"
+                    Deed::SwitchedOn
                 } else {
-                    "switched-off"
+                    Deed::SwitchedOff
                 }
             }
             "file" => {
                 self.ledger.clear_switch(&workload, mechanic.name()).await?;
-                "cleared"
+                Deed::Cleared
             }
             _ => {
                 return Err(Refused::BadForm(
@@ -83,23 +97,24 @@ impl Portal {
                 ));
             }
         };
-        let name = link::segment(&workload);
-        Ok(reply::see_other(&format!(
-            "/portal/workloads?done={done}#w-{name}"
-        )))
+        let done = Done::new(deed, &workload);
+        Ok(self.done(visit, "/portal/workloads", &done))
     }
 
     async fn resume(&self, visit: &Visit) -> Made {
         let (workload, stack) = (visit.field("workload"), visit.field("stack"));
+        if !self.known_workloads().await?.contains(&workload) {
+            return Err(Refused::BadForm(
+                "There is no such workload, neither in the configuration nor in the ledger.",
+            ));
+        }
         let was_off = self
             .ledger
             .resume(&workload, &stack, &self.author(visit), visit.now)
             .await?;
-        let done = if was_off { "resumed" } else { "was-on" };
-        Ok(reply::see_other(&format!(
-            "{}?done={done}",
-            link::quality(&workload)
-        )))
+        let deed = if was_off { Deed::Resumed } else { Deed::WasOn };
+        let done = Done::new(deed, &workload);
+        Ok(self.done(visit, &link::quality(&workload), &done))
     }
 
     pub(crate) fn login_page(&self, visit: &Visit, problem: Option<String>) -> Response<Bytes> {
@@ -119,6 +134,7 @@ impl Portal {
             } else {
                 String::new()
             },
+            name: visit.field("name"),
             problem,
         };
         reply::page(status, &page)

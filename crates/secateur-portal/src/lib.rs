@@ -12,6 +12,7 @@ mod access;
 mod catalog;
 mod change;
 mod chip;
+mod done;
 mod link;
 mod markup;
 mod numbers;

@@ -46,28 +46,41 @@ pub(crate) fn quality(workload: &str) -> String {
 
 /// The audit page with these filters.
 pub(crate) fn audit(pairs: &[(&str, &str)]) -> String {
+    format!("/portal/audit{}", query(pairs))
+}
+
+/// These pairs behind a `?`, without those that say nothing; empty where none is left.
+pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
         query.append_pair(name, value);
     }
     let query = query.finish();
     if query.is_empty() {
-        "/portal/audit".into()
+        query
     } else {
-        format!("/portal/audit?{query}")
+        format!("?{query}")
     }
 }
 
-/// A page of the portal to go back to; anything else is not followed.
-pub(crate) fn is_own_page(path: &str) -> bool {
+/// A page of the portal to go back to; anything else is not followed. Browsers take a step up for
+/// `..` however it is spelled, so a path with such a step may end anywhere.
+pub(crate) fn is_own_page(place: &str) -> bool {
+    let path = place.split(['?', '#']).next().unwrap_or_default();
     let is_ours = |start: &str| {
         path.strip_prefix(start)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_step = |segment: &str| matches!(segment, "." | "..");
+    let stays = |segment: &str| {
+        read_segment(segment).is_some_and(|name| !name.split(['/', '\\']).any(is_step))
     };
     (is_ours("/portal") || is_ours("/optimize"))
-        && path
+        && place
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        && !path.contains("//")
+        && path.split('/').all(stays)
         && !path.starts_with("/portal/login")
 }
 
@@ -93,7 +106,15 @@ mod tests {
 
     #[test]
     fn only_own_pages_are_gone_back_to() {
-        assert!(is_own_page("/portal/audit?workload=a") && is_own_page("/optimize/quality/a"));
+        for own in [
+            "/portal",
+            "/portal/",
+            "/portal/audit?workload=a&since=../..//x",
+            "/portal/audit/a..b",
+            "/optimize/quality/a%2Fb%20c",
+        ] {
+            assert!(is_own_page(own), "{own}");
+        }
         for other in [
             "//evil.example",
             "https://evil.example",
@@ -102,6 +123,17 @@ mod tests {
             "/portal/\r\nx",
             "/v1/messages",
             "/portal/login",
+            "/portal/../evil.html",
+            "/portal/..",
+            "/portal/./../evil.html",
+            "/portal/%2e%2E/evil.html",
+            "/portal/.%2e/evil.html",
+            "/portal/..%2fevil.html",
+            "/portal/a%5c..%5cevil.html",
+            "/portal/..//evil.example",
+            "/portal//evil.example",
+            "/optimize/../v1/models",
+            "/portal/%zz",
         ] {
             assert!(!is_own_page(other), "{other}");
         }

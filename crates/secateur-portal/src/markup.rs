@@ -28,6 +28,9 @@ impl Markup {
     pub(crate) fn text(&mut self, text: impl Display) -> &mut Self {
         for letter in text.to_string().chars() {
             match letter {
+                unseen if is_unseen(unseen) => {
+                    self.0.push_str(&format!("⟨U+{:04X}⟩", u32::from(unseen)));
+                }
                 '&' => self.0.push_str("&amp;"),
                 '<' => self.0.push_str("&lt;"),
                 '>' => self.0.push_str("&gt;"),
@@ -61,9 +64,50 @@ impl Markup {
     }
 }
 
+/// Letters that show nothing and turn around or hide what stands beside them: marks of direction, breaks
+/// without width, tags.
+pub(crate) fn is_unseen(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0001}'..='\u{e007f}'
+    )
+}
+
+/// A value that somebody else chose, as text of its own: letters written from right to left do not
+/// reorder what stands beside it, and letters that show nothing are spelled out.
+pub(crate) fn foreign(text: impl Display) -> Markup {
+    let mut out = Markup::new();
+    out.tags("<bdi>").text(text).tags("</bdi>");
+    out
+}
+
+/// The same where no element can stand.
+pub(crate) fn plain(text: impl Display) -> Markup {
+    let mut out = Markup::new();
+    out.text(text);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_that_turn_the_text_around_are_spelled_out() {
+        let shown = foreign("a\u{202e}b<\u{200f}").to_string();
+        assert_eq!(shown, "<bdi>a⟨U+202E⟩b&lt;⟨U+200F⟩</bdi>");
+        assert_eq!(plain("\u{5d0}\u{2067}").to_string(), "\u{5d0}⟨U+2067⟩");
+    }
 
     #[test]
     fn text_cannot_leave_an_attribute_or_open_a_tag() {

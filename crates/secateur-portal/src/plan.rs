@@ -40,6 +40,7 @@ struct StoredCut {
     why: String,
     chars_before: u64,
     chars_after: u64,
+    recall: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -51,9 +52,36 @@ struct StoredLeft {
     reason: String,
 }
 
+/// A text that was cut, as the plan names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CutText {
+    /// What it is kept under.
+    pub(crate) id: String,
+    pub(crate) place: String,
+    pub(crate) strategy: String,
+    /// Whether anything stands in its place.
+    pub(crate) is_dropped: bool,
+    /// Characters that stand in its place, where the plan counts them as the text does.
+    pub(crate) chars_after: Option<u64>,
+}
+
+impl CutText {
+    fn of(cut: &StoredCut) -> Option<Self> {
+        Some(Self {
+            id: cut.recall.clone()?,
+            place: spell(cut.message, cut.part, SYSTEM),
+            strategy: cut.strategy.clone(),
+            is_dropped: cut.action.starts_with("drop"),
+            chars_after: (cut.action == "rewrite").then_some(cut.chars_after),
+        })
+    }
+}
+
 /// A run of like cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
+    /// The texts of its messages.
+    pub(crate) texts: Vec<CutText>,
     pub(crate) place: String,
     pub(crate) action: String,
     pub(crate) who: String,
@@ -76,6 +104,8 @@ pub(crate) struct Left {
 pub(crate) struct PlanView {
     pub(crate) verdict: String,
     pub(crate) rounds: Option<String>,
+    /// Whether nothing but white space went.
+    pub(crate) only_compressed: bool,
     pub(crate) cuts: Vec<Cut>,
     pub(crate) left: Vec<Left>,
     pub(crate) ignored_keys: Vec<String>,
@@ -95,9 +125,14 @@ fn why_words(name: &str) -> String {
     known.map_or_else(|| name.replace('-', " "), |why| why.words().to_owned())
 }
 
-fn spell(message: Option<u64>, part: Option<u64>) -> String {
+/// What a cut outside of the messages is about.
+const SYSTEM: &str = "the system prompt";
+/// What else can stand outside of the messages.
+const REQUEST: &str = "the request";
+
+fn spell(message: Option<u64>, part: Option<u64>, outside: &str) -> String {
     match (message, part) {
-        (None, _) => "the request".into(),
+        (None, _) => outside.into(),
         (Some(message), None) => format!("message {message}"),
         (Some(message), Some(part)) => format!("message {message}, part {part}"),
     }
@@ -116,27 +151,6 @@ fn verdict_words(verdict: &Value) -> String {
     }
 }
 
-/// The ids of the cut texts, each once, in the plan's order.
-pub(crate) fn recall_ids(plan: &str) -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Cuts {
-        #[serde(default)]
-        cuts: Vec<CutId>,
-    }
-    #[derive(Deserialize)]
-    struct CutId {
-        recall: Option<String>,
-    }
-    let mut ids: Vec<String> = Vec::new();
-    let cuts = serde_json::from_str::<Cuts>(plan).map_or(Vec::new(), |plan| plan.cuts);
-    for id in cuts.into_iter().filter_map(|cut| cut.recall) {
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
-    ids
-}
-
 impl PlanView {
     /// Reads a row's plan; `None` where it is no report.
     pub(crate) fn read(plan: &str) -> Option<Self> {
@@ -149,12 +163,28 @@ impl PlanView {
                 } else {
                     "none on this request"
                 };
-                format!("{} in {} requests, {now}", account.rounds, account.requests)
+                format!(
+                    "Cuts come in rounds, each when it pays for the cache that it breaks: {} so far in {} requests, {now}",
+                    account.rounds, account.requests
+                )
             }),
+            only_compressed: !stored.cuts.is_empty()
+                && stored.cuts.iter().all(|cut| cut.why == "loose-whitespace"),
             cuts: cuts(stored.cuts),
             left: left(stored.left),
             ignored_keys: stored.ignored_keys,
         })
+    }
+
+    /// The texts that were cut, each once, in the order of the lines.
+    pub(crate) fn texts(&self) -> Vec<CutText> {
+        let mut texts: Vec<CutText> = Vec::new();
+        for text in self.cuts.iter().flat_map(|cut| &cut.texts) {
+            if texts.iter().all(|known| known.id != text.id) {
+                texts.push(text.clone());
+            }
+        }
+        texts
     }
 }
 
@@ -172,7 +202,7 @@ fn cuts(mut stored: Vec<StoredCut>) -> Vec<Cut> {
         let (first, last) = (run.first()?, run.last()?);
         let place = match (first.message, last.message) {
             (Some(from), Some(to)) if from < to => format!("messages {from} to {to}"),
-            _ => spell(first.message, first.part),
+            _ => spell(first.message, first.part, SYSTEM),
         };
         let who = match run.len() {
             1 => first.role.clone().unwrap_or_default(),
@@ -181,6 +211,7 @@ fn cuts(mut stored: Vec<StoredCut>) -> Vec<Cut> {
         let before: u64 = run.iter().map(|cut| cut.chars_before).sum();
         let after: u64 = run.iter().map(|cut| cut.chars_after).sum();
         Some(Cut {
+            texts: run.iter().filter_map(CutText::of).collect(),
             place,
             action: first.action.replace('-', " "),
             who,
@@ -196,7 +227,7 @@ fn cuts(mut stored: Vec<StoredCut>) -> Vec<Cut> {
 fn left(stored: Vec<StoredLeft>) -> Vec<Left> {
     let mut groups: BTreeMap<(Option<String>, String), Vec<String>> = BTreeMap::new();
     for left in stored {
-        let place = spell(left.message, left.part);
+        let place = spell(left.message, left.part, REQUEST);
         groups
             .entry((left.strategy, left.reason))
             .or_default()
@@ -245,6 +276,33 @@ mod tests {
         );
         assert_eq!(plan.left[0].places, "message 9, part 1");
         assert_eq!(plan.left[0].strategy, "the engine");
+    }
+
+    #[test]
+    fn a_cut_names_its_texts_and_the_system_prompt() {
+        let text = r#"{"cuts":[
+            {"message":4,"action":"drop-turn","strategy":"s","why":"w","recall":"b"},
+            {"message":3,"action":"drop-turn","strategy":"s","why":"w","recall":"a"},
+            {"message":6,"part":0,"action":"rewrite","chars_after":7,"recall":"a"},
+            {"message":null,"action":"rewrite","why":"loose-whitespace"}],
+            "left":[{"message":null,"reason":"system-stays"}]}"#;
+        let plan = PlanView::read(text).unwrap();
+        assert_eq!(plan.cuts[0].place, "the system prompt");
+        assert_eq!(plan.left[0].places, "the request");
+        let run: Vec<&str> = plan.cuts[1]
+            .texts
+            .iter()
+            .map(|text| text.id.as_str())
+            .collect();
+        assert_eq!(run, ["a", "b"]);
+        assert_eq!(plan.cuts[2].texts[0].chars_after, Some(7));
+        let all: Vec<(String, bool)> = plan
+            .texts()
+            .into_iter()
+            .map(|text| (text.id, text.is_dropped))
+            .collect();
+        assert_eq!(all, [("a".to_owned(), true), ("b".to_owned(), true)]);
+        assert!(!plan.only_compressed);
     }
 
     #[test]

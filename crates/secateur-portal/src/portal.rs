@@ -9,15 +9,16 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use secateur_ledger::Ledger;
 use secateur_ledger::moment::{Moment, now};
+use secateur_ledger::{Ledger, Millis};
 use secateur_proxy::own_names::{host_of, is_known_host};
 use secateur_proxy::{Pages, is_page_path};
 
-use crate::access::{Attempts, PortalToken, Sessions, client, is_own_form, port};
+use crate::access::{Attempts, PortalToken, Session, Sessions, client, is_own_form, port};
 use crate::catalog::Catalog;
+use crate::done::Done;
 use crate::refuse::{Made, Refused};
-use crate::shell::{Section, Shell, notice};
+use crate::shell::{Section, Shell};
 use crate::visit::{Visit, cookie_lines, cookie_name, cookies};
 use crate::{link, reply};
 
@@ -136,7 +137,7 @@ impl Portal {
             may_see,
             name: visit.session.name.clone(),
             made: Moment(visit.now),
-            notice: visit.asked("done").as_deref().and_then(notice),
+            done: visit.done.clone(),
             trouble: self.ledger.stats().trouble().filter(|_| may_see),
             refresh: None,
         }
@@ -166,8 +167,9 @@ impl Portal {
         );
         let host_name = host_of(&head.headers, &head.uri);
         let cookie_name = cookie_name(host_name.and_then(port), is_tls);
-        let known =
-            cookies(&head.headers, &cookie_name).find_map(|cookie| self.sessions.read(cookie, now));
+        let known = self
+            .session(cookies(&head.headers, &cookie_name), now)
+            .await;
         let is_new = known.is_none();
         let Some(session) = known.or_else(|| self.sessions.begin(false, "", now).ok()) else {
             return reply::see_other("/portal");
@@ -182,6 +184,8 @@ impl Portal {
         } else {
             Some(Bytes::new())
         };
+        let done = cookies(&head.headers, &Done::cookie_name(&cookie_name))
+            .find_map(|cookie| Done::read(&self.sessions, cookie, now));
         let mut visit = Visit {
             method: head.method,
             uri: head.uri,
@@ -193,6 +197,7 @@ impl Portal {
             peer,
             is_tls,
             cookie_name,
+            done,
         };
         if !is_known_host {
             return self.message(
@@ -210,7 +215,47 @@ impl Portal {
             Err(Refused::BadForm("The form is too large or broke off."))
         };
         let response = made.unwrap_or_else(|refused| self.refuse(&visit, refused));
-        self.keep_session(&visit, response)
+        let response = self.keep_session(&visit, response);
+        // A page has told it; a redirect leads to the page that will.
+        if visit.done.is_some() && visit.method == Method::GET && response.status().is_success() {
+            return Self::keep_done(&visit, response, "", 0);
+        }
+        response
+    }
+
+    /// Sets the cookie that tells the next page what was done.
+    pub(crate) fn keep_done(
+        visit: &Visit,
+        response: Response<Bytes>,
+        value: &str,
+        seconds: i64,
+    ) -> Response<Bytes> {
+        let name = Done::cookie_name(&visit.cookie_name);
+        let lines = cookie_lines(&name, value, seconds, visit.is_tls);
+        lines.iter().fold(response, |response, line| {
+            reply::with(response, header::SET_COOKIE, line)
+        })
+    }
+
+    /// The first session among these cookies that is still one. While the ledger is away, only what was
+    /// ended in this process is known.
+    async fn session<'c>(
+        &self,
+        cookies: impl Iterator<Item = &'c str>,
+        now: Millis,
+    ) -> Option<Session> {
+        for session in cookies.filter_map(|cookie| self.sessions.read(cookie, now)) {
+            let is_ended = session.is_member
+                && self
+                    .ledger
+                    .is_session_ended(&session.id)
+                    .await
+                    .unwrap_or(false);
+            if !is_ended {
+                return Some(session);
+            }
+        }
+        None
     }
 
     /// Sets the cookie of a session that the browser does not have yet.
@@ -237,7 +282,7 @@ impl Portal {
                 return Err(Refused::ForeignForm);
             }
         } else if !visit.is_get() {
-            return Err(Refused::Method);
+            return Err(Refused::Method(allowed(visit.path())));
         }
         let path = visit.path().to_owned();
         if path == "/portal/login" {
@@ -265,6 +310,15 @@ impl Portal {
         } else {
             self.change(visit, &path).await
         }
+    }
+}
+
+/// The methods that an address takes.
+pub(crate) fn allowed(path: &str) -> &'static str {
+    match path {
+        "/portal/login" => "GET, HEAD, POST",
+        "/portal/switch" | "/portal/resume" | "/portal/logout" => "POST",
+        _ => "GET, HEAD",
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_ledger::moment::{DAY_MS, midnight};
-use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row};
+use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row, Totals};
 
 use crate::catalog::WorkloadInfo;
 use crate::pages::quality::{DAYS, QualityData};
+use crate::pages::quality_list::QualityBrief;
 use crate::pages::start::StartData;
 
 /// Rows in the chart of the context's size.
@@ -24,6 +25,36 @@ async fn recent(ledger: &Ledger, filter: &Filter) -> Result<Vec<Row>, LedgerErro
     ledger.rows(filter, None, RECENT_ROWS).await
 }
 
+/// All rows that fit, in sum.
+pub(crate) async fn all(ledger: &Ledger, filter: &Filter) -> Result<Totals, LedgerError> {
+    let groups = ledger.totals(filter, GroupBy::All).await?;
+    Ok(groups.into_iter().next().unwrap_or_default())
+}
+
+/// For the list of workloads with their quality.
+pub(crate) async fn briefs(
+    ledger: &Ledger,
+    names: Vec<String>,
+    now: Millis,
+) -> Result<Vec<QualityBrief>, LedgerError> {
+    let from = since(now, DAYS);
+    let weeks = Filter {
+        since: Some(from),
+        ..Filter::default()
+    };
+    let sums = ledger.totals(&weeks, GroupBy::Workload).await?;
+    let mut briefs = Vec::with_capacity(names.len());
+    for name in names {
+        let totals = sums.iter().find(|totals| totals.group == name);
+        briefs.push(QualityBrief {
+            totals: totals.cloned().unwrap_or_default(),
+            scores: ledger.day_scores(&name, from).await?,
+            name,
+        });
+    }
+    Ok(briefs)
+}
+
 /// For the start page.
 pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, LedgerError> {
     let today = Filter {
@@ -35,12 +66,7 @@ pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, Led
         ..Filter::default()
     };
     Ok(StartData {
-        today: ledger
-            .totals(&today, GroupBy::All)
-            .await?
-            .into_iter()
-            .next()
-            .unwrap_or_default(),
+        today: all(ledger, &today).await?,
         workloads: ledger.totals(&today, GroupBy::Workload).await?,
         days: ledger.totals(&weeks, GroupBy::Day).await?,
         recent: recent(ledger, &Filter::default()).await?,

@@ -1,7 +1,7 @@
 //! What a visitor is told when there is no page.
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, header};
 use secateur_ledger::LedgerError;
 
 use crate::pages::message::MessagePage;
@@ -13,7 +13,8 @@ use crate::visit::Visit;
 /// Why a page was not made.
 pub(crate) enum Refused {
     NotFound(&'static str),
-    Method,
+    /// What the address takes instead.
+    Method(&'static str),
     BadForm(&'static str),
     ForeignForm,
     Ledger(LedgerError),
@@ -52,7 +53,11 @@ impl Portal {
         let home = Some(("/portal", "To the start page"));
         match refused {
             Refused::NotFound(text) => self.message(visit, StatusCode::NOT_FOUND, "Not found", text, "", home),
-            Refused::Method => self.message(visit, StatusCode::METHOD_NOT_ALLOWED, "Not done this way", "This address does not take such a request.", "", home),
+            Refused::Method(allowed) => {
+                let text = "This address does not take such a request.";
+                let page = self.message(visit, StatusCode::METHOD_NOT_ALLOWED, "Not done this way", text, "", home);
+                reply::with(page, header::ALLOW, allowed)
+            }
             Refused::BadForm(text) => self.message(visit, StatusCode::BAD_REQUEST, "Nothing was changed", text, "Go back, load the page again and retry.", home),
             Refused::ForeignForm => self.message(
                 visit,

@@ -2,6 +2,8 @@
 
 use secateur_ledger::moment::Moment;
 
+use crate::done::Done;
+
 /// Which part of the portal a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
@@ -38,7 +40,7 @@ pub(crate) struct Shell {
     /// When the page was made.
     pub(crate) made: Moment,
     /// What was just done.
-    pub(crate) notice: Option<&'static str>,
+    pub(crate) done: Option<Done>,
     /// What is wrong with the ledger.
     pub(crate) trouble: Option<String>,
     /// Seconds after which the page loads itself again.
@@ -63,17 +65,17 @@ impl Shell {
         };
         all.map(link).into()
     }
-}
 
-/// What was just done, by the name that the address carries.
-pub(crate) fn notice(done: &str) -> Option<&'static str> {
-    match done {
-        "switched-on" => Some("Switched on. The next request of the workload takes it over."),
-        "switched-off" => Some("Switched off. The next request of the workload passes without it."),
-        "cleared" => Some("The configuration file decides again."),
-        "resumed" => Some("Resumed. The stack is used again from the next request on."),
-        "was-on" => Some("Nothing to resume: that stack is not switched off."),
-        "left" => Some("You are signed out."),
-        _ => None,
+    /// What was just done, where it belongs to no place on the page.
+    pub(crate) fn notice(&self) -> Option<&'static str> {
+        let done = self.done.as_ref()?;
+        let has_place = self.section == Section::Workloads && !done.workload.is_empty();
+        (!has_place).then(|| done.deed.words())
+    }
+
+    /// What was just done to this workload.
+    pub(crate) fn notice_at(&self, workload: &str) -> Option<&'static str> {
+        let done = self.done.as_ref()?;
+        (done.workload == workload).then(|| done.deed.words())
     }
 }

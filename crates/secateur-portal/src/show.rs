@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use secateur_ledger::{CapturedCut, LedgerError, Recalled, Row};
+use secateur_ledger::moment::Moment;
+use secateur_ledger::{After, CapturedCut, Filter, GroupBy, LedgerError, Recalled, Row};
 
 use crate::catalog::WorkloadInfo;
-use crate::pages::audit_list::{AuditListPage, ListQuery, PAGE_ROWS};
-use crate::pages::audit_row::AuditRowPage;
-use crate::pages::quality::{QualityListPage, QualityPage};
+use crate::pages::audit_list::{AuditListPage, ListData, PAGE_ROWS};
+use crate::pages::audit_row::{Around, AuditRowPage};
+use crate::pages::kept_text::KeptTexts;
+use crate::pages::list_query::{ListQuery, Seen};
+use crate::pages::quality::{DAYS, QualityPage};
+use crate::pages::quality_list::QualityListPage;
 use crate::pages::start::StartPage;
 use crate::pages::workloads::WorkloadsPage;
-use crate::plan::recall_ids;
-use crate::portal::Portal;
+use crate::plan::PlanView;
+use crate::portal::{Portal, allowed};
 use crate::refuse::{Made, Refused};
 use crate::shell::Section;
 use crate::visit::Visit;
@@ -20,6 +24,8 @@ use crate::{link, query, reply};
 
 /// Texts shown of one request at most.
 const MAX_CAPTURED: usize = 100;
+/// Rows of a session among which the next one is looked for.
+const NEAR_ROWS: u32 = 1000;
 
 impl Portal {
     pub(crate) async fn show(&self, visit: &Visit, path: &str) -> Made {
@@ -33,7 +39,9 @@ impl Portal {
             "/portal/audit" => self.audit_list(visit).await,
             "/portal/workloads" => self.workloads(visit).await,
             "/optimize/quality" | "/optimize" => self.quality_list(visit).await,
-            "/portal/switch" | "/portal/resume" | "/portal/logout" => Err(Refused::Method),
+            "/portal/switch" | "/portal/resume" | "/portal/logout" => {
+                Err(Refused::Method(allowed(path)))
+            }
             _ => {
                 if let Some(id) = one("/portal/audit/") {
                     self.audit_row(visit, &id).await
@@ -53,68 +61,133 @@ impl Portal {
     }
 
     async fn audit_list(&self, visit: &Visit) -> Made {
-        let query = ListQuery::read(visit.query());
-        let rows = self
-            .ledger
-            .rows(&query.filter(), query.after().as_ref(), PAGE_ROWS + 1)
-            .await?;
-        let workloads = self.known_workloads().await?;
+        let mut query = ListQuery::read(visit.query());
+        if query.is_wordy && query.problems.is_empty() {
+            return Ok(reply::see_other(&query.href(&query.after, query.refresh)));
+        }
+        let seen = Seen {
+            stacks: self.seen(GroupBy::Stack).await?,
+            models: self.seen(GroupBy::Model).await?,
+        };
+        let hints = query.settle(&seen);
+        let filter = query.filter();
+        let data = ListData {
+            rows: self
+                .ledger
+                .rows(&filter, query.after().as_ref(), PAGE_ROWS + 1)
+                .await?,
+            workloads: self.known_workloads().await?,
+            seen,
+            totals: query::all(&self.ledger, &filter).await?,
+        };
         let mut shell = self.shell(visit, Section::Audit);
         shell.refresh = query.refresh;
-        Ok(reply::page(
-            StatusCode::OK,
-            &AuditListPage::of(query, rows, workloads, shell),
-        ))
+        let page = AuditListPage::of(query, hints, data, shell);
+        Ok(reply::page(StatusCode::OK, &page))
+    }
+
+    /// The names that rows are added up by, as far as there are rows.
+    async fn seen(&self, by: GroupBy) -> Result<Vec<String>, LedgerError> {
+        let groups = self.ledger.totals(&Filter::default(), by).await?;
+        Ok(groups.into_iter().map(|totals| totals.group).collect())
     }
 
     async fn audit_row(&self, visit: &Visit, id: &str) -> Made {
         let found = self.ledger.row(id).await?;
         let row = found.ok_or(Refused::NotFound("There is no row with this id. It may not be written yet, or it may have been cleared away with age."))?;
         let captured = self.captured(&row).await;
-        let page = AuditRowPage::of(&row, captured, self.shell(visit, Section::Audit));
+        let (earlier, later) = self.neighbours(&row).await?;
+        let around = Around {
+            earlier,
+            later,
+            captures: self
+                .catalog
+                .workloads()
+                .iter()
+                .any(|info| info.name == row.workload && info.captures),
+        };
+        let list = ListQuery::read(visit.query());
+        let shell = self.shell(visit, Section::Audit);
+        let page = AuditRowPage::of(&row, captured, around, &list, shell);
         Ok(reply::page(StatusCode::OK, &page))
+    }
+
+    /// The ids of the requests before and after a row in its session.
+    async fn neighbours(&self, row: &Row) -> Result<(Option<String>, Option<String>), LedgerError> {
+        let Some(session) = &row.session else {
+            return Ok((None, None));
+        };
+        let of_session = Filter {
+            session: Some(session.clone()),
+            workload: Some(row.workload.clone()),
+            ..Filter::default()
+        };
+        let here = After {
+            at: row.at,
+            id: row.id.clone(),
+        };
+        let earlier = self.ledger.rows(&of_session, Some(&here), 1).await?;
+        let onwards = Filter {
+            since: Some(row.at),
+            ..of_session
+        };
+        let newer = self.ledger.rows(&onwards, None, NEAR_ROWS).await?;
+        let at = newer.iter().position(|other| other.id == row.id);
+        let later = at
+            .and_then(|at| at.checked_sub(1))
+            .and_then(|at| newer.get(at));
+        Ok((
+            earlier.into_iter().next().map(|row| row.id),
+            later.map(|row| row.id.clone()),
+        ))
     }
 
     /// What the row's plan cut, as far as it is kept. A text is kept once, under the request that cut it
     /// first; the plan's ids find it for every later request.
-    async fn captured(&self, row: &Row) -> Result<Vec<CapturedCut>, LedgerError> {
-        let ids = recall_ids(row.plan.as_deref().unwrap_or_default());
-        if ids.is_empty() {
-            return self.ledger.captured_of(&row.id).await;
+    async fn captured(&self, row: &Row) -> Result<KeptTexts, LedgerError> {
+        let plan = row.plan.as_deref().and_then(PlanView::read);
+        let cuts = plan.map_or(Vec::new(), |plan| plan.texts());
+        let mut kept = KeptTexts {
+            left_out: cuts.len().saturating_sub(MAX_CAPTURED),
+            ..KeptTexts::default()
+        };
+        if cuts.is_empty() {
+            let found = self.ledger.captured_of(&row.id).await?;
+            kept.texts = found.into_iter().map(|text| (None, text)).collect();
+            return Ok(kept);
         }
-        let mut found = Vec::new();
-        for id in ids.into_iter().take(MAX_CAPTURED) {
-            if let Recalled::Text {
-                text,
-                after,
-                request,
-                at,
-            } = self.ledger.recall(&row.workload, &id).await?
-            {
-                found.push(CapturedCut {
-                    id,
-                    request,
-                    session: row.session.clone(),
-                    workload: row.workload.clone(),
-                    at,
+        for cut in cuts.into_iter().take(MAX_CAPTURED) {
+            match self.ledger.recall(&row.workload, &cut.id).await? {
+                Recalled::Text {
                     text,
                     after,
-                });
+                    request,
+                    at,
+                } => {
+                    let text = CapturedCut {
+                        id: cut.id.clone(),
+                        request,
+                        session: row.session.clone(),
+                        workload: row.workload.clone(),
+                        at,
+                        text,
+                        after,
+                    };
+                    kept.texts.push((Some(cut), text));
+                }
+                Recalled::Expired { at } => kept.expired = kept.expired.max(Some(Moment(at))),
+                Recalled::Unknown => {}
             }
         }
-        Ok(found)
+        Ok(kept)
     }
 
     async fn quality_list(&self, visit: &Visit) -> Made {
         let workloads = self.known_workloads().await?;
-        let link = |name: String| {
-            let href = link::quality(&name);
-            (name, href)
-        };
-        let page = QualityListPage {
-            shell: self.shell(visit, Section::Quality),
-            workloads: workloads.into_iter().map(link).collect(),
-        };
+        let briefs = query::briefs(&self.ledger, workloads, visit.now).await?;
+        let controls = Arc::clone(&self.ledger.controls().borrow());
+        let shell = self.shell(visit, Section::Quality);
+        let page = QualityListPage::of(&briefs, DAYS, &controls, shell);
         Ok(reply::page(StatusCode::OK, &page))
     }
 
@@ -146,7 +219,7 @@ impl Portal {
     }
 
     /// Configured or with rows, sorted.
-    async fn known_workloads(&self) -> Result<Vec<String>, LedgerError> {
+    pub(crate) async fn known_workloads(&self) -> Result<Vec<String>, LedgerError> {
         let mut names = self.ledger.workloads().await?;
         names.extend(
             self.catalog

@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, Uri, header};
 use secateur_ledger::Millis;
 
 use crate::access::Session;
+use crate::done::Done;
 
 /// What a visitor sent and who they are.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Visit {
     pub(crate) peer: Option<IpAddr>,
     pub(crate) is_tls: bool,
     pub(crate) cookie_name: String,
+    /// What their last form did, not told yet.
+    pub(crate) done: Option<Done>,
 }
 
 impl Visit {

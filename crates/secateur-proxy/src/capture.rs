@@ -52,7 +52,7 @@ fn in_portions(texts: Vec<Removed>) -> Vec<Vec<Removed>> {
             portions.push(Vec::new());
             bytes = 0;
         }
-        bytes += text.text.len();
+        bytes += text.text.len() + text.after.as_ref().map_or(0, String::len);
         if let Some(portion) = portions.last_mut() {
             portion.push(text);
         }
@@ -147,7 +147,7 @@ impl Capture {
                 workload: cut.workload.to_string(),
                 at: now(),
                 text: text.text,
-                after: None,
+                after: text.after,
             };
             let texts = texts.into_iter().map(captured).collect();
             let is_kept = self.ledger.capture(texts).await.is_ok();

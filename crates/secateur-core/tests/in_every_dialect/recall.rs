@@ -48,6 +48,12 @@ fn every_placeholder_carries_the_id_of_the_text_that_was_there() {
                     out.contains(&format!("[recall:{}]", text.id)),
                     "{preset} {dialect}"
                 );
+                let after = text.after.as_deref().unwrap_or_default();
+                let spelled = serde_json::to_string(after).unwrap();
+                assert!(
+                    out.contains(spelled.trim_matches('"')),
+                    "{preset} {dialect}: {after}"
+                );
                 let in_report = outcome.report.cuts.iter();
                 assert!(in_report.clone().any(|cut| cut.recall == Some(text.id)));
             }

@@ -1,5 +1,6 @@
 //! Who is looking: a signed cookie with an id, an end and a name. Nothing is kept on the server
-//! except the ids of sessions that were ended early.
+//! except the ids of sessions that were ended early: here, and those that a token opened in the ledger as well,
+//! so that they stay ended over restarts and on other replicas.
 //!
 //! Everybody gets a session, so that forms can be bound to it; a guest's opens nothing where a token
 //! is needed.
@@ -12,6 +13,7 @@ use secateur_ledger::Millis;
 
 use super::token::{PortalToken, random};
 use crate::PortalError;
+use crate::markup::is_unseen;
 
 /// Longer names are cut.
 const MAX_NAME_CHARS: usize = 40;
@@ -21,12 +23,12 @@ const MAX_ENDED: usize = 10_000;
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Session {
-    id: String,
+    pub(crate) id: String,
     /// Whether the token was shown.
     pub(crate) is_member: bool,
     /// What the person calls themselves; may be empty.
     pub(crate) name: String,
-    ends_at: Millis,
+    pub(crate) ends_at: Millis,
 }
 
 /// Signs and reads sessions.
@@ -79,7 +81,7 @@ impl Sessions {
         let name: String = name
             .trim()
             .chars()
-            .filter(|letter| !letter.is_control())
+            .filter(|letter| !letter.is_control() && !is_unseen(*letter))
             .take(MAX_NAME_CHARS)
             .collect();
         Ok(Session {
@@ -98,17 +100,30 @@ impl Sessions {
 
     /// The cookie's value.
     pub(crate) fn seal(&self, session: &Session) -> String {
-        let payload = Self::payload(session);
+        self.sign(&Self::payload(session))
+    }
+
+    /// A text with its signature behind a dot.
+    pub(crate) fn sign(&self, payload: &str) -> String {
         let tag = hmac::sign(&self.key, payload.as_bytes());
         format!("{payload}.{}", hex(tag.as_ref()))
     }
 
+    /// The text, if the signature behind it is ours.
+    pub(crate) fn verify<'t>(&self, signed: &'t str) -> Option<&'t str> {
+        let (payload, tag) = signed.rsplit_once('.')?;
+        hmac::verify(&self.key, payload.as_bytes(), &unhex(tag)?).ok()?;
+        Some(payload)
+    }
+
     /// The session behind a cookie's value, if it is ours, has not run out and was not ended.
     pub(crate) fn read(&self, cookie: &str, now: Millis) -> Option<Session> {
-        let (payload, tag) = cookie.rsplit_once('.')?;
-        hmac::verify(&self.key, payload.as_bytes(), &unhex(tag)?).ok()?;
-        let mut fields = payload.split('.');
-        let is_member = fields.next()? == "member";
+        let mut fields = self.verify(cookie)?.split('.');
+        let is_member = match fields.next()? {
+            "member" => true,
+            "guest" => false,
+            _ => return None,
+        };
         let id = fields.next()?.to_owned();
         let ends_at = fields.next()?.parse().ok()?;
         let name = String::from_utf8(unhex(fields.next()?)?).ok()?;
@@ -167,7 +182,7 @@ mod tests {
     #[test]
     fn a_session_is_read_back_until_it_runs_out_or_is_ended() {
         let sessions = sessions();
-        let session = sessions.begin(true, " Ann.<b>\u{7} ", 5).unwrap();
+        let session = sessions.begin(true, " Ann.<b>\u{7}\u{202e} ", 5).unwrap();
         assert_eq!(session.name, "Ann.<b>");
         let cookie = sessions.seal(&session);
         assert!(

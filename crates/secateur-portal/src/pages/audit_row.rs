@@ -2,12 +2,14 @@
 
 use askama::Template;
 use secateur_ledger::moment::Moment;
-use secateur_ledger::{CapturedCut, LedgerError, Row, StepRow};
+use secateur_ledger::{LedgerError, Row, StepRow};
 
-use super::row_line::{change, remarks};
+use super::kept_text::{KeptText, KeptTexts, why_none};
+use super::list_query::ListQuery;
+use super::row_line::{change, clock, remarks, status};
 use crate::chip::Chip;
 use crate::link;
-use crate::numbers::{micros, percent, share, signed, thousands, usd};
+use crate::numbers::{micros, off_by, percent, share, signed, thousands, usd_in, usd_places};
 use crate::plan::{PlanView, reason_words};
 use crate::shell::Shell;
 
@@ -32,21 +34,29 @@ pub(crate) struct ReceiptLine {
     billed: String,
 }
 
-pub(crate) struct Captured {
-    id: String,
-    at: Moment,
-    chars: String,
-    text: String,
+/// What stands around a row.
+#[derive(Debug, Default)]
+pub(crate) struct Around {
+    /// Ids of the requests of its session before and after it.
+    pub(crate) earlier: Option<String>,
+    pub(crate) later: Option<String>,
+    /// Whether its workload keeps the text that is cut.
+    pub(crate) captures: bool,
 }
 
 #[derive(Template)]
 #[template(path = "audit_row.html")]
 pub(crate) struct AuditRowPage {
     shell: Shell,
+    /// The list that the reader came from.
+    list: String,
+    earlier: Option<String>,
+    later: Option<String>,
     id: String,
     at: Moment,
+    clock: String,
     chips: Vec<Chip>,
-    status: u16,
+    status: String,
     is_error: bool,
     remarks: Vec<String>,
     request: Vec<Fact>,
@@ -58,7 +68,11 @@ pub(crate) struct AuditRowPage {
     receipt: Vec<ReceiptLine>,
     settled: Vec<Fact>,
     is_loss: bool,
-    captured: Vec<Captured>,
+    captured: Vec<KeptText>,
+    /// Texts beyond those that are shown.
+    left_out: usize,
+    /// Why there is none.
+    why_none: String,
     /// Why the text that was cut cannot be shown.
     captured_problem: Option<String>,
 }
@@ -104,10 +118,10 @@ fn request(row: &Row) -> Vec<Fact> {
             "Status",
             match row.upstream_status {
                 Some(upstream) if upstream != row.status => {
-                    format!("{} (upstream {upstream})", row.status)
+                    format!("{} (upstream {upstream})", status(row))
                 }
-                Some(_) => row.status.to_string(),
-                None => format!("{} (no response from upstream)", row.status),
+                None if row.status != 0 => format!("{} (no response from upstream)", row.status),
+                _ => status(row),
             },
         ),
         fact(
@@ -160,7 +174,7 @@ fn sizes(row: &Row) -> Vec<Fact> {
             format!(" ({} of the body)", percent(share))
         });
         format!(
-            "byte {}{kept}: the cached prefix survives up to here",
+            "byte {}{kept}: the first difference from the request as it came",
             thousands(at)
         )
     });
@@ -197,11 +211,25 @@ fn times(row: &Row) -> Vec<Fact> {
     .collect()
 }
 
+/// Places of all dollars of a receipt.
+fn places(row: &Row) -> usize {
+    let receipt = &row.receipt;
+    let amounts = [
+        receipt.predicted_usd_without,
+        receipt.predicted_usd_with,
+        receipt.actual_input_usd,
+        receipt.actual_usd,
+        receipt.saved_usd,
+    ];
+    usd_places(amounts.into_iter().flatten())
+}
+
 fn receipt(row: &Row) -> Vec<ReceiptLine> {
     let dash = || "–".to_owned();
     let tokens = |count: Option<u64>| count.map_or_else(dash, thousands);
-    let dollars = |amount: Option<f64>| amount.map_or_else(dash, usd);
     let (receipt, usage) = (&row.receipt, &row.usage);
+    let places = places(row);
+    let dollars = |amount: Option<f64>| amount.map_or_else(dash, |amount| usd_in(amount, places));
     let line = |name, without, with, billed| ReceiptLine {
         name,
         without,
@@ -218,13 +246,13 @@ fn receipt(row: &Row) -> Vec<ReceiptLine> {
         line(
             "of them read from cache",
             dash(),
-            dash(),
+            tokens(receipt.predicted_cache_read),
             tokens(usage.cache_read),
         ),
         line(
             "of them written to cache",
             dash(),
-            dash(),
+            tokens(receipt.predicted_cache_write),
             tokens(usage.cache_write),
         ),
         line("Output tokens", dash(), dash(), tokens(usage.output)),
@@ -236,6 +264,15 @@ fn receipt(row: &Row) -> Vec<ReceiptLine> {
         ),
         line("Cost in all", dash(), dash(), dollars(receipt.actual_usd)),
     ]
+}
+
+/// After how many further turns a cut has earned back what it cost.
+fn pays_off(turns: f64) -> String {
+    if turns < 0.05 {
+        "at once".into()
+    } else {
+        format!("after {turns:.1} further turns")
+    }
 }
 
 fn settled(row: &Row) -> Vec<Fact> {
@@ -254,20 +291,21 @@ fn settled(row: &Row) -> Vec<Fact> {
             "Tokens saved",
             receipt.tokens_saved.map_or(String::new(), signed),
         ),
-        fact("Saved, net", receipt.saved_usd.map_or(String::new(), usd)),
+        fact(
+            "Saved, net",
+            receipt
+                .saved_usd
+                .map_or(String::new(), |saved| usd_in(saved, places(row))),
+        ),
         fact(
             "Prediction against bill",
             off.map_or(String::new(), |(predicted, billed)| {
-                let by = predicted / billed - 1.0;
-                let way = if by < 0.0 { "under" } else { "over" };
-                format!("{} {way}", percent(by.abs()))
+                off_by(predicted, billed)
             }),
         ),
         fact(
-            "Pays off after",
-            receipt
-                .break_even_turns
-                .map_or(String::new(), |turns| format!("{turns:.1} further turns")),
+            "Pays off",
+            receipt.break_even_turns.map_or(String::new(), pays_off),
         ),
         fact(
             "Predicted tokens",
@@ -283,30 +321,40 @@ fn settled(row: &Row) -> Vec<Fact> {
 impl AuditRowPage {
     pub(crate) fn of(
         row: &Row,
-        captured: Result<Vec<CapturedCut>, LedgerError>,
+        captured: Result<KeptTexts, LedgerError>,
+        around: Around,
+        query: &ListQuery,
         shell: Shell,
     ) -> Self {
         let link = |step: &StepRow| Link {
             chip: Chip::of(&step.mechanic),
             skipped: step.skipped.as_deref().map(reason_words),
         };
-        let plan = row.plan.as_deref().and_then(PlanView::read);
-        let keep = |cut: CapturedCut| Captured {
-            id: cut.id,
-            at: Moment(cut.at),
-            chars: thousands(cut.text.chars().count() as u64),
-            text: cut.text,
-        };
+        let mut plan = row.plan.as_deref().and_then(PlanView::read);
         let (captured, captured_problem) = match captured {
             Ok(captured) => (captured, None),
-            Err(error) => (Vec::new(), Some(error.to_string())),
+            Err(error) => (KeptTexts::default(), Some(error.to_string())),
         };
+        let why_none = why_none(row, plan.as_ref(), captured.expired, around.captures);
+        let texts: Vec<KeptText> = captured
+            .texts
+            .into_iter()
+            .map(|(cut, kept)| KeptText::of(cut.as_ref(), kept))
+            .collect();
+        for cut in plan.iter_mut().flat_map(|plan| &mut plan.cuts) {
+            cut.texts
+                .retain(|text| texts.iter().any(|shown| shown.id == text.id));
+        }
         Self {
             shell,
+            list: query.href(&query.after, None),
+            earlier: around.earlier.map(|id| query.row_href(&id)),
+            later: around.later.map(|id| query.row_href(&id)),
             id: row.id.clone(),
             at: Moment(row.at),
+            clock: clock(Moment(row.at)),
             chips: Chip::all(&row.stack),
-            status: row.status,
+            status: status(row),
             is_error: row.status >= 400 || row.status == 0,
             remarks: remarks(row),
             request: request(row),
@@ -318,8 +366,21 @@ impl AuditRowPage {
             receipt: receipt(row),
             settled: settled(row),
             is_loss: row.receipt.saved_usd.is_some_and(|saved| saved < 0.0),
-            captured: captured.into_iter().map(keep).collect(),
+            captured: texts,
+            left_out: captured.left_out,
+            why_none,
             captured_problem,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_that_costs_nothing_pays_off_at_once() {
+        assert_eq!(pays_off(0.0), "at once");
+        assert_eq!(pays_off(2.54), "after 2.5 further turns");
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct LoginPage {
     pub(crate) shell: Shell,
     /// Where to go afterwards.
     pub(crate) next: String,
+    /// The name that came with the last try.
+    pub(crate) name: String,
     /// What was wrong with the last try.
     pub(crate) problem: Option<String>,
 }

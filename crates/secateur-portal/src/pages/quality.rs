@@ -77,14 +77,6 @@ pub(crate) struct QualityPage {
     holdout_pct: Option<String>,
 }
 
-#[derive(Template)]
-#[template(path = "quality_list.html")]
-pub(crate) struct QualityListPage {
-    pub(crate) shell: Shell,
-    /// Name and address.
-    pub(crate) workloads: Vec<(String, String)>,
-}
-
 /// How far back the page looks.
 pub(crate) const DAYS: u32 = 30;
 

@@ -8,7 +8,7 @@ use super::timeline::Entry;
 use super::trend;
 use crate::link;
 use crate::markup::Markup;
-use crate::numbers::{micros, percent, share, signed, thousands, usd};
+use crate::numbers::{micros, off_by, percent, share, signed, thousands, usd, usd_in, usd_places};
 use crate::shell::Shell;
 
 /// What the ledger told.
@@ -32,7 +32,10 @@ pub(crate) struct Tile {
     value: String,
     note: String,
     tone: &'static str,
+    /// Leads to exactly the rows that it counts.
     href: Option<String>,
+    /// Leads to rows among which those are, and says so.
+    among: Option<String>,
 }
 
 struct WorkloadLine {
@@ -42,7 +45,7 @@ struct WorkloadLine {
     changed: String,
     chars: String,
     tokens: String,
-    paid: String,
+    billed: String,
     saved: String,
     is_loss: bool,
 }
@@ -59,6 +62,21 @@ pub(crate) struct StartPage {
     events: Vec<Entry>,
 }
 
+/// How far the predicted input cost was off, in sum, and both sums in words.
+fn forecast(today: &Totals) -> (String, String) {
+    let (predicted, billed) = (today.predicted_usd_with, today.reconciled_usd);
+    if predicted <= 0.0 || billed <= 0.0 {
+        return ("–".into(), "nothing predicted was billed".into());
+    }
+    let places = usd_places([predicted, billed]);
+    let note = format!(
+        "{} predicted, {} billed for input",
+        usd_in(predicted, places),
+        usd_in(billed, places)
+    );
+    (off_by(predicted, billed), note)
+}
+
 fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
     let tile = |name, value, note: String, tone| Tile {
         name,
@@ -66,7 +84,9 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
         note,
         tone,
         href: None,
+        among: None,
     };
+    let (off, sums) = forecast(today);
     let chars_saved = i64::try_from(today.chars_before).unwrap_or(i64::MAX)
         - i64::try_from(today.chars_after).unwrap_or(i64::MAX);
     let cut = share(
@@ -93,7 +113,7 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
             "Characters saved",
             signed(chars_saved),
             cut.map_or(String::new(), |cut| {
-                format!("{} of what came", percent(cut))
+                format!("{} of what came and was looked at", percent(cut))
             }),
             "",
         ),
@@ -110,9 +130,16 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
         tile(
             "Dollars saved, net",
             usd(today.saved_usd),
-            format!("{} paid", usd(today.actual_usd)),
+            format!("{} billed", usd(today.actual_usd)),
             if today.saved_usd < 0.0 { "bad" } else { "" },
         ),
+        tile(
+            "Net-negative",
+            thousands(today.net_negative),
+            "requests whose cut cost more than it saved".into(),
+            if today.net_negative > 0 { "warn" } else { "" },
+        ),
+        tile("Predicted against billed", off, sums, ""),
         tile(
             "Failed open",
             thousands(today.failed_open),
@@ -132,12 +159,20 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
             if rollbacks > 0 { "bad" } else { "" },
         ),
     ];
-    let linked = [("Failed open", "trouble"), ("Changed", "changed")];
     for tile in &mut all {
-        let filter = linked.iter().find(|(name, _)| *name == tile.name);
-        tile.href = filter.map(|(_, filter)| link::audit(&[(filter, "1"), ("since", since)]));
+        match tile.name {
+            "Requests" => tile.href = Some(link::audit(&[("since", since)])),
+            "Changed" => tile.href = Some(link::audit(&[("changed", "1"), ("since", since)])),
+            "Failed open" if today.failed_open > 0 => tile.among = Some(trouble(since)),
+            "Rejected after a change" if today.struck > 0 => tile.among = Some(trouble(since)),
+            _ => {}
+        }
     }
     all
+}
+
+fn trouble(since: &str) -> String {
+    link::audit(&[("trouble", "1"), ("since", since)])
 }
 
 impl StartPage {
@@ -147,6 +182,9 @@ impl StartPage {
             event.kind == StackEventKind::RolledBack && event.at >= midnight.0
         };
         let rollbacks = data.events.iter().filter(is_rollback).count() as u64;
+        let places = |of: fn(&Totals) -> f64| usd_places(data.workloads.iter().map(of));
+        let billed = places(|totals| totals.actual_usd);
+        let saved = places(|totals| totals.saved_usd);
         let workload = |totals: &Totals| WorkloadLine {
             name: totals.group.clone(),
             href: link::quality(&totals.group),
@@ -155,8 +193,8 @@ impl StartPage {
             chars: super::row_line::change(totals.chars_before, totals.chars_after)
                 .unwrap_or_else(|| "–".into()),
             tokens: signed(totals.tokens_saved),
-            paid: usd(totals.actual_usd),
-            saved: usd(totals.saved_usd),
+            billed: usd_in(totals.actual_usd, billed),
+            saved: usd_in(totals.saved_usd, saved),
             is_loss: totals.saved_usd < 0.0,
         };
         Self {
@@ -167,10 +205,47 @@ impl StartPage {
                 trend::context(&data.recent).figure(),
                 trend::cost(&data.days).figure(),
                 trend::volume(&data.days).figure(),
+                trend::requests(&data.days).figure(),
             ],
             workloads: data.workloads.iter().map(workload).collect(),
             events: data.events.iter().take(8).map(Entry::of).collect(),
             shell,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_leads_to_exactly_its_rows_or_says_among_which_they_are() {
+        let day = Totals {
+            requests: 10,
+            failed_open: 1,
+            struck: 2,
+            net_negative: 3,
+            predicted_usd_with: 0.30,
+            reconciled_usd: 0.25,
+            ..Totals::default()
+        };
+        let all = tiles(&day, 0, "2026-11-16T00:00");
+        let tile = |name: &str| all.iter().find(|tile| tile.name == name).unwrap();
+        assert!(tile("Changed").href.as_ref().unwrap().contains("changed=1"));
+        for name in ["Failed open", "Rejected after a change"] {
+            assert_eq!(tile(name).href, None);
+            assert!(tile(name).among.as_ref().unwrap().contains("trouble=1"));
+        }
+        assert_eq!(tile("Net-negative").value, "3");
+        let forecast = tile("Predicted against billed");
+        assert_eq!(forecast.value, "20.0 % over");
+        assert!(
+            forecast
+                .note
+                .starts_with("$0.3000 predicted, $0.2500 billed")
+        );
+        let quiet = tiles(&Totals::default(), 0, "");
+        assert!(quiet.iter().all(|tile| tile.among.is_none()));
+        assert_eq!(all.len() % 10, 0, "as many as the rows of the page take");
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Entry {
     pub(crate) tone: &'static str,
     pub(crate) kind: &'static str,
     pub(crate) reason: String,
+    /// Mean and number of scores, where the reason does not tell them.
     pub(crate) figures: Option<String>,
     pub(crate) by: Option<String>,
 }
@@ -32,6 +33,7 @@ impl Entry {
             Some(samples) => format!("mean {mean:.3} of {samples} scores"),
             None => format!("mean {mean:.3}"),
         });
+        let figures = figures.filter(|figures| !event.reason.contains(figures.as_str()));
         Self {
             at: Moment(event.at),
             workload: event.workload.clone(),
@@ -43,5 +45,30 @@ impl Entry {
             figures,
             by: event.by.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_a_reason_are_told_once() {
+        let entry = |reason: &str| {
+            Entry::of(&StackEvent {
+                at: 0,
+                workload: "w".into(),
+                stack: "m7".into(),
+                kind: StackEventKind::RolledBack,
+                reason: reason.into(),
+                mean: Some(0.5),
+                samples: Some(30),
+                by: None,
+            })
+            .figures
+        };
+        let told = "mean 0.500 of 30 scores";
+        assert_eq!(entry(&format!("{told} is under the floor 0.950")), None);
+        assert_eq!(entry("by hand").as_deref(), Some(told));
     }
 }

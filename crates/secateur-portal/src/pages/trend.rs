@@ -20,6 +20,18 @@ fn by_day(days: &[Totals], name: &str, of_day: OfDay) -> Series {
     }
 }
 
+/// Of how many requests the characters are known: those that a mechanic looked at.
+fn looked_at(sized: usize, all: usize) -> String {
+    let these = if sized == all {
+        format!("Characters of the last {all} requests")
+    } else {
+        format!("Characters of the {sized} of the last {all} requests that were looked at")
+    };
+    format!(
+        "{these}, as they came and as they were sent. Sessions stand in the order in which their requests came."
+    )
+}
+
 /// The size of the newest requests, as they came and as they were sent. `rows` are newest first.
 pub(crate) fn context(rows: &[Row]) -> Chart {
     let sized: Vec<(u64, u64)> = rows
@@ -38,10 +50,7 @@ pub(crate) fn context(rows: &[Row]) -> Chart {
     Chart {
         id: "context",
         title: "Context size".into(),
-        about: format!(
-            "Characters of the last {} requests, as they came and as they were sent.",
-            sized.len()
-        ),
+        about: looked_at(sized.len(), rows.len()),
         unit: Unit::Count,
         across: Across::Requests,
         shape: Shape::Line,
@@ -64,7 +73,7 @@ pub(crate) fn volume(days: &[Totals]) -> Chart {
     Chart {
         id: "volume",
         title: "Characters by day".into(),
-        about: "All requests of a day together, as they came and as they were sent.".into(),
+        about: "Of the requests that were looked at, a day's together, as they came and as they were sent.".into(),
         unit: Unit::Count,
         across: Across::Days,
         shape: Shape::Bars,
@@ -76,21 +85,40 @@ pub(crate) fn volume(days: &[Totals]) -> Chart {
         ],
         floor: None,
         marks: Vec::new(),
+        empty: "No request of these days was looked at.",
+    }
+}
+
+/// How many requests there were and how many were changed, by day.
+pub(crate) fn requests(days: &[Totals]) -> Chart {
+    Chart {
+        id: "requests",
+        title: "Requests by day".into(),
+        about: "All requests, looked at or not, and those that were changed.".into(),
+        unit: Unit::Count,
+        across: Across::Days,
+        shape: Shape::Bars,
+        series: vec![
+            by_day(days, "all", |totals| Some(totals.requests as f64)),
+            by_day(days, "changed", |totals| Some(totals.changed as f64)),
+        ],
+        floor: None,
+        marks: Vec::new(),
         empty: "No requests in these days.",
     }
 }
 
-/// What was paid and what was saved, by day.
+/// What was billed and what was saved, by day.
 pub(crate) fn cost(days: &[Totals]) -> Chart {
     Chart {
         id: "cost",
         title: "Cost by day".into(),
-        about: "Paid by the provider's own counts at list prices, and saved net of what broken caches cost; below zero: a loss.".into(),
+        about: "Billed by the provider's own counts at list prices, and saved net of what broken caches cost; below zero: a loss.".into(),
         unit: Unit::Usd,
         across: Across::Days,
         shape: Shape::Bars,
         series: vec![
-            by_day(days, "paid", |totals| Some(totals.actual_usd)),
+            by_day(days, "billed", |totals| Some(totals.actual_usd)),
             by_day(days, "saved, net", |totals| Some(totals.saved_usd)),
         ],
         floor: None,
@@ -142,7 +170,7 @@ pub(crate) fn ratio(days: &[Totals]) -> Chart {
     Chart {
         id: "ratio",
         title: "Compress ratio, 7 days rolling".into(),
-        about: "Characters sent for every hundred that came: of the requests where compress (m3) fired, and of all requests.".into(),
+        about: "Characters sent for every hundred that came: of the requests where compress (m3) fired, and of all that were looked at.".into(),
         unit: Unit::Share,
         across: Across::Days,
         shape: Shape::Line,
@@ -199,5 +227,22 @@ mod tests {
         let chart = context(&[row(30), Row::default(), row(20), row(10)]);
         let came: Vec<f64> = chart.series[0].points.iter().map(|(_, y)| *y).collect();
         assert_eq!(came, [10.0, 20.0, 30.0]);
+        assert!(
+            chart.about.contains("the 3 of the last 4 requests"),
+            "{}",
+            chart.about
+        );
+    }
+
+    #[test]
+    fn a_day_whose_requests_nobody_looked_at_is_not_drawn_as_no_characters() {
+        let days = [Totals {
+            group: "2026-11-01".into(),
+            requests: 12,
+            ..Totals::default()
+        }];
+        let html = volume(&days).figure().to_string();
+        assert!(html.contains("was looked at") && !html.contains("<svg"));
+        assert!(requests(&days).figure().to_string().contains("<svg"));
     }
 }

@@ -39,11 +39,12 @@ pub(crate) struct WorkloadCard {
     anchor: String,
     href: String,
     audit: String,
-    is_configured: bool,
-    floor: Option<String>,
-    holdout: Option<String>,
-    captures: bool,
+    /// What else the file says of it, a sentence each.
+    about: Vec<String>,
+    /// Those that there is something to say of.
     mechanics: Vec<MechanicLine>,
+    /// Those that the file does not set up, and nobody switched.
+    unset: Vec<MechanicLine>,
     off: Vec<OffStack>,
 }
 
@@ -105,6 +106,25 @@ pub(crate) fn off_stacks(controls: &Controls, workload: &str) -> Vec<OffStack> {
     controls.retired.iter().filter(of).map(off).collect()
 }
 
+/// What the file says of a workload besides its mechanics.
+fn about(info: &WorkloadInfo, is_configured: bool) -> Vec<String> {
+    let gone = (!is_configured).then(|| "No longer in the configuration file.".to_owned());
+    let floor = info.floor.map(|floor| format!("Canary floor {floor:.2}."));
+    let holdout = (info.holdout_pct > 0.0).then(|| {
+        format!(
+            "{} of the sessions held out.",
+            percent(info.holdout_pct / 100.0)
+        )
+    });
+    let captures = info
+        .captures
+        .then(|| "Text that is cut is kept.".to_owned());
+    [gone, floor, holdout, captures]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 impl WorkloadsPage {
     /// `seen`: workloads that have rows; those that are no longer configured are shown without switches.
     pub(crate) fn of(
@@ -113,21 +133,24 @@ impl WorkloadsPage {
         controls: &Controls,
         shell: Shell,
     ) -> Self {
-        let card = |info: &WorkloadInfo, is_configured: bool| WorkloadCard {
-            name: info.name.clone(),
-            anchor: format!("w-{}", link::segment(&info.name)),
-            href: link::quality(&info.name),
-            audit: link::audit(&[("workload", &info.name)]),
-            is_configured,
-            floor: info.floor.map(|floor| format!("{floor:.2}")),
-            holdout: (info.holdout_pct > 0.0).then(|| percent(info.holdout_pct / 100.0)),
-            captures: info.captures,
-            mechanics: info
+        let card = |info: &WorkloadInfo, is_configured: bool| {
+            let lines = info
                 .mechanics
                 .iter()
-                .map(|mechanic| line(controls, &info.name, mechanic))
-                .collect(),
-            off: off_stacks(controls, &info.name),
+                .map(|mechanic| line(controls, &info.name, mechanic));
+            let (mechanics, unset) = lines.partition(|line: &MechanicLine| {
+                line.is_ready || line.switched.is_some() || line.retired.is_some()
+            });
+            WorkloadCard {
+                name: info.name.clone(),
+                anchor: format!("w-{}", link::segment(&info.name)),
+                href: link::quality(&info.name),
+                audit: link::audit(&[("workload", &info.name)]),
+                about: about(info, is_configured),
+                mechanics,
+                unset,
+                off: off_stacks(controls, &info.name),
+            }
         };
         let mut cards: Vec<WorkloadCard> = catalog.iter().map(|info| card(info, true)).collect();
         let is_gone = |name: &&String| catalog.iter().all(|info| info.name != **name);

@@ -6,10 +6,13 @@ use crate::markup::Markup;
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 190.0;
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 54.0;
 const RIGHT: f64 = 408.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 162.0;
+
+/// Room for words under the axis.
+const CAPTION: f64 = 18.0;
 
 /// Series beyond these share the last look.
 const LOOKS: [&str; 6] = ["s0", "s1", "s2", "s3", "s4", "s5"];
@@ -24,6 +27,8 @@ struct Paper<'c> {
     up: Scale,
     x_range: (f64, f64),
     levels: Vec<f64>,
+    /// Places of dollars in tips.
+    places: usize,
 }
 
 fn finite(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
@@ -60,11 +65,13 @@ impl<'c> Paper<'c> {
             up: Scale::new(y_range, (BOTTOM, TOP)),
             x_range,
             levels,
+            places: chart.places(),
         }
     }
 
     fn axes(&self, out: &mut Markup) {
-        for &level in &self.levels {
+        let labels = self.chart.unit.brief(&self.levels);
+        for (&level, label) in self.levels.iter().zip(&labels) {
             let y = self.up.at(level);
             out.tags("<line class=\"grid\" x1=\"")
                 .number(LEFT)
@@ -78,7 +85,7 @@ impl<'c> Paper<'c> {
             out.tags("<text class=\"tick\" text-anchor=\"end\" x=\"")
                 .number(LEFT - 5.0);
             out.tags("\" y=\"").number(y + 4.0).tags("\">");
-            out.text(self.chart.unit.brief(level)).tags("</text>");
+            out.text(label).tags("</text>");
         }
         let (from, to) = self.x_range;
         let span = to - from;
@@ -106,6 +113,16 @@ impl<'c> Paper<'c> {
                 .text(&label)
                 .tags("</text>");
             last = label;
+        }
+        let caption = self.chart.across.caption();
+        if !caption.is_empty() {
+            out.tags("<text class=\"tick\" text-anchor=\"middle\" x=\"")
+                .number(f64::midpoint(LEFT, RIGHT))
+                .tags("\" y=\"")
+                .number(HEIGHT + CAPTION - 5.0)
+                .tags("\">")
+                .text(caption)
+                .tags("</text>");
         }
     }
 
@@ -145,7 +162,8 @@ impl<'c> Paper<'c> {
                 .tags(", ")
                 .text(self.chart.across.spelled(*x))
                 .tags(": ");
-            out.text(self.chart.unit.spelled(*y)).tags("</title>");
+            out.text(self.chart.unit.spelled(*y, self.places))
+                .tags("</title>");
             marker(at, left, top, out);
             out.tags("</g>");
         }
@@ -181,7 +199,7 @@ impl<'c> Paper<'c> {
                 out.tags(", ")
                     .text(self.chart.across.spelled(*x))
                     .tags(": ");
-                out.text(self.chart.unit.spelled(*y))
+                out.text(self.chart.unit.spelled(*y, self.places))
                     .tags("</title></rect>");
             }
         }
@@ -269,11 +287,16 @@ fn marker(at: usize, x: f64, y: f64, out: &mut Markup) {
 
 pub(super) fn picture(chart: &Chart) -> Markup {
     let paper = Paper::of(chart);
+    let height = if chart.across.caption().is_empty() {
+        HEIGHT
+    } else {
+        HEIGHT + CAPTION
+    };
     let mut out = Markup::new();
     out.tags("<svg role=\"img\" viewBox=\"0 0 ")
         .number(WIDTH)
         .tags(" ")
-        .number(HEIGHT);
+        .number(height);
     out.tags("\" aria-labelledby=\"")
         .text(chart.id)
         .tags("-title ")

@@ -26,36 +26,39 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// On the axis.
-    fn brief(self, value: f64) -> String {
+    /// Levels of an axis, all with the same places.
+    fn brief(self, levels: &[f64]) -> Vec<String> {
+        let highest = levels
+            .iter()
+            .fold(0.0f64, |most, level| most.max(level.abs()));
+        let places = numbers::axis_places(levels.iter().copied());
+        let brief = |&level: &f64| match self {
+            Self::Usd if highest >= 1000.0 => {
+                let size = numbers::compact(level.abs());
+                let minus = if level < 0.0 { "\u{2212}" } else { "" };
+                format!("{minus}${size}")
+            }
+            Self::Usd => numbers::usd_in(level, places),
+            _ => self.brief_one(level),
+        };
+        levels.iter().map(brief).collect()
+    }
+
+    fn brief_one(self, value: f64) -> String {
         match self {
             Self::Count => numbers::compact(value),
-            Self::Usd if value.abs() >= 1000.0 => {
-                let size = numbers::compact(value.abs());
-                if value < 0.0 {
-                    format!("\u{2212}${size}")
-                } else {
-                    format!("${size}")
-                }
-            }
-            Self::Usd => {
-                let mut text = numbers::usd(value);
-                if text.contains('.') {
-                    text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
-                }
-                text
-            }
+            Self::Usd => numbers::usd(value),
             Self::Share => format!("{}%", numbers::compact((value * 1000.0).round() / 10.0)),
             Self::Score => format!("{value:.2}"),
         }
     }
 
-    /// In the table and in tips.
-    fn spelled(self, value: f64) -> String {
+    /// In the table and in tips; dollars with so many places.
+    fn spelled(self, value: f64, places: usize) -> String {
         match self {
             Self::Count if value < 0.0 => numbers::signed(value.round() as i64),
             Self::Count => numbers::thousands(value.round() as u64),
-            Self::Usd => numbers::usd(value),
+            Self::Usd => numbers::usd_in(value, places),
             Self::Share => numbers::percent(value),
             Self::Score => format!("{value:.3}"),
         }
@@ -91,6 +94,14 @@ impl Across {
             Self::Moments if span > 600_000.0 => moment.hour(),
             Self::Moments => moment.second(),
             Self::Requests => numbers::thousands(x as u64 + 1),
+        }
+    }
+
+    /// What stands under the axis, where its labels do not say it themselves.
+    fn caption(self) -> &'static str {
+        match self {
+            Self::Days | Self::Moments => "",
+            Self::Requests => "request, oldest to newest",
         }
     }
 
@@ -148,15 +159,27 @@ pub(crate) struct Chart {
 const TABLE_ROWS: usize = 200;
 
 impl Chart {
+    /// Bars of no height are nothing to see: an axis without bars reads as if nothing had come.
     fn has_points(&self) -> bool {
-        self.series.iter().any(|series| !series.points.is_empty())
+        let is_seen = |&(_, y): &(f64, f64)| self.shape == Shape::Line || y != 0.0;
+        self.series
+            .iter()
+            .any(|series| series.points.iter().any(is_seen))
+    }
+
+    /// Places of the dollars in its table and tips.
+    fn places(&self) -> usize {
+        let points = self.series.iter().flat_map(|series| series.points.iter());
+        numbers::usd_places(points.map(|(_, y)| *y))
     }
 
     /// The newest value of each series, in words.
     fn newest(&self) -> String {
+        let places = self.places();
         let newest = |series: &Series| {
             let (_, y) = series.points.last()?;
-            Some(format!("{} {}", series.name, self.unit.spelled(*y)))
+            let value = self.unit.spelled(*y, places);
+            Some(format!("{} {value}", series.name))
         };
         let all: Vec<String> = self.series.iter().filter_map(newest).collect();
         all.join(", ")
@@ -193,6 +216,7 @@ impl Chart {
         places.sort_by(f64::total_cmp);
         places.dedup();
         let listed = places.len().min(TABLE_ROWS);
+        let digits = self.places();
         let mut out = Markup::new();
         out.tags("<details class=\"figures\"><summary>Figures as a table</summary>");
         out.tags("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Figures: ");
@@ -211,7 +235,8 @@ impl Chart {
             for series in &self.series {
                 let found = series.points.binary_search_by(|(at, _)| at.total_cmp(x));
                 let value = found.ok().and_then(|at| series.points.get(at));
-                let spelled = value.map_or("–".to_owned(), |(_, y)| self.unit.spelled(*y));
+                let spelled =
+                    value.map_or("–".to_owned(), |(_, y)| self.unit.spelled(*y, digits));
                 out.tags("<td class=\"n\">").text(spelled).tags("</td>");
             }
             out.tags("</tr>");
@@ -294,6 +319,32 @@ mod tests {
         assert!(
             html.contains("No scores yet.") && !html.contains("<svg"),
             "{html}"
+        );
+    }
+
+    #[test]
+    fn bars_of_no_height_are_no_traffic_of_zero() {
+        let mut chart = chart();
+        chart.series[0].points = vec![(0.0, 0.0), (1.0, 0.0)];
+        chart.series.truncate(1);
+        assert!(
+            chart.figure().to_string().contains("<svg"),
+            "a score of 0 is one"
+        );
+        chart.shape = Shape::Bars;
+        assert!(chart.figure().to_string().contains("No scores yet."));
+    }
+
+    #[test]
+    fn an_axis_of_dollars_has_the_same_places_all_along() {
+        assert_eq!(
+            Unit::Usd.brief(&[0.0, 0.5, 1.0, 1.5]),
+            ["$0.00", "$0.50", "$1.00", "$1.50"]
+        );
+        assert_eq!(Unit::Usd.brief(&[0.0, 0.005]), ["$0.000", "$0.005"]);
+        assert_eq!(
+            Unit::Usd.brief(&[0.0, 500.0, 1000.0]),
+            ["$0", "$500", "$1k"]
         );
     }
 

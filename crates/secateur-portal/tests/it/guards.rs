@@ -173,6 +173,60 @@ async fn a_ledger_that_does_not_answer_is_said_in_words() {
 }
 
 #[tokio::test]
+async fn signing_out_holds_over_a_restart_and_on_other_replicas() {
+    let stage = Stage::new(Some(TOKEN), &[]).await;
+    let member = stage.sign_in().await;
+    let headers = [("cookie", member.as_str())];
+    let page = stage.send(Method::GET, "/portal", &headers, "").await;
+    assert_eq!(page.status(), StatusCode::OK);
+    let elsewhere = stage.another(TOKEN);
+    let see = async || {
+        let request = http::Request::builder()
+            .uri("/portal")
+            .header("host", crate::stage::HOST)
+            .header("cookie", &member);
+        let body = http_body_util::Full::new(bytes::Bytes::new());
+        elsewhere.answer(request.body(body).unwrap()).await.status()
+    };
+    assert_eq!(see().await, StatusCode::OK);
+    let html = text(&page);
+    let key = html.split("name=\"form_key\" value=\"").nth(1).unwrap();
+    let form = format!("form_key={}", key.split('"').next().unwrap());
+    let out = stage
+        .send(Method::POST, "/portal/logout", &headers, &form)
+        .await;
+    assert_eq!(place(&out), "/portal/login#done");
+    assert_eq!(see().await, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_refused_method_names_those_that_are_taken() {
+    let stage = Stage::new(None, &[]).await;
+    for (method, path, allowed) in [
+        (Method::DELETE, "/portal", "GET, HEAD"),
+        (Method::PUT, "/portal/login", "GET, HEAD, POST"),
+        (Method::GET, "/portal/switch", "POST"),
+    ] {
+        let response = stage.send(method, path, &[], "").await;
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(response.headers()["allow"], allowed, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_token_leaves_the_name_in_its_field() {
+    let stage = Stage::new(Some(TOKEN), &[]).await;
+    let (guest, key) = stage.visitor("/portal/login").await;
+    let form = format!("form_key={key}&token=wrong&name=Ada+%3Cb%3E&next=/portal/../evil.html");
+    let response = stage
+        .send(Method::POST, "/portal/login", &[("cookie", &guest)], &form)
+        .await;
+    let html = text(&response);
+    assert!(html.contains("value=\"Ada &#60;b&#62;\""), "{html}");
+    assert!(!html.contains("evil.html"));
+}
+
+#[tokio::test]
 async fn trouble_of_the_ledger_is_on_every_page_of_those_who_may_see_them() {
     let folder = tempfile::tempdir().unwrap();
     // Nobody listens there.

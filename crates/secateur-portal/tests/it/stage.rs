@@ -51,6 +51,24 @@ impl Stage {
         }
     }
 
+    /// Another portal on the same ledger, as a replica or after a restart.
+    pub(crate) fn another(&self, token: &str) -> Portal {
+        let mut options = PortalOptions::new(HOST.parse().unwrap());
+        options.token = Some(PortalToken::from_text(token).unwrap());
+        let catalog: Arc<Vec<WorkloadInfo>> = Arc::default();
+        Portal::new(self.ledger.clone(), catalog, options).unwrap()
+    }
+
+    /// The cookie of somebody who knows the token.
+    pub(crate) async fn sign_in(&self) -> String {
+        let (guest, key) = self.visitor("/portal/login").await;
+        let form = format!("form_key={key}&token={}", TOKEN.replace(' ', "+"));
+        let response = self
+            .send(Method::POST, "/portal/login", &[("cookie", &guest)], &form)
+            .await;
+        cookie(&response).unwrap()
+    }
+
     pub(crate) async fn send(
         &self,
         method: Method,

@@ -23,9 +23,13 @@ async fn a_switch_is_in_the_controls_when_the_page_is_back() {
     let controls = || stage.ledger.controls().borrow().switch("coding", "m7");
     assert_eq!(controls(), None);
     let off = post("off").await;
-    assert_eq!(place(&off), "/portal/workloads?done=switched-off#w-coding");
+    assert_eq!(place(&off), "/portal/workloads#done");
     assert_eq!(controls(), Some(false));
     let (_, html) = stage.get("/portal/workloads").await;
+    assert!(
+        !html.contains("Switched off."),
+        "who did nothing is told nothing"
+    );
     assert!(
         html.contains("Switch m7 on") && html.contains("portal, this machine"),
         "{html}"
@@ -144,10 +148,54 @@ async fn a_retired_stack_is_resumed_by_a_person() {
             &form,
         )
         .await;
-    assert_eq!(place(&response), "/optimize/quality/coding?done=resumed");
+    assert_eq!(place(&response), "/optimize/quality/coding#done");
+    let told = crate::stage::cookie(&response).unwrap();
     assert!(!stage.ledger.controls().borrow().is_retired("coding", "m7"));
+    let path = "/optimize/quality/coding";
+    let cookies = format!("{cookie}; {told}");
     let page = stage
-        .send(Method::GET, &place(&response), &[("cookie", &cookie)], "")
+        .send(Method::GET, path, &[("cookie", &cookies)], "")
         .await;
-    assert!(text(&page).contains("Resumed") && !text(&page).contains("Resume m7"));
+    assert!(text(&page).contains("Resumed. The stack") && !text(&page).contains("Resume m7"));
+    let form = format!("form_key={key}&workload=nobody&stack=m7");
+    let unknown = stage
+        .send(
+            Method::POST,
+            "/portal/resume",
+            &[("cookie", &cookie)],
+            &form,
+        )
+        .await;
+    assert_eq!(unknown.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn what_was_done_is_told_once_in_the_card_of_its_workload() {
+    let stage = Stage::new(None, &["coding", "other"]).await;
+    let (cookie, key) = stage.visitor("/portal/workloads").await;
+    let form = format!("form_key={key}&workload=other&mechanic=m7&to=off");
+    let headers = [("cookie", cookie.as_str())];
+    let response = stage
+        .send(Method::POST, "/portal/switch", &headers, &form)
+        .await;
+    let told = crate::stage::cookie(&response).unwrap();
+    let cookies = format!("{cookie}; {told}");
+    let page = stage
+        .send(
+            Method::GET,
+            "/portal/workloads",
+            &[("cookie", &cookies)],
+            "",
+        )
+        .await;
+    let html = text(&page);
+    let notice = html.find("id=\"done\"").unwrap();
+    assert!(
+        html.find("id=\"w-other\"").unwrap() < notice && html.matches("id=\"done\"").count() == 1
+    );
+    let lines = page.headers().get_all("set-cookie").iter();
+    let gone = lines.filter(|line| line.to_str().unwrap().contains("-done=; "));
+    assert_eq!(gone.count(), 2, "both paths forget it");
+    let forged = stage.get("/portal/workloads?done=resumed").await.1;
+    assert!(!forged.contains("role=\"status\""), "{forged}");
 }

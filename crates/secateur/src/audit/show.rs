@@ -124,9 +124,16 @@ fn facts(row: &Row) -> String {
         ),
         (
             "first difference",
-            row.first_edit_at.map(|at| format!("byte {}", count(at))),
+            row.first_edit_at
+                .map(|at| format!("at byte {} of the request as it came", count(at))),
         ),
-        ("status", Some(row.status.to_string())),
+        (
+            "status",
+            Some(match row.status {
+                0 => "no response".into(),
+                status => status.to_string(),
+            }),
+        ),
         ("ended", (!row.ended.is_empty()).then(|| row.ended.clone())),
         ("added", Some(milliseconds(row.added_us))),
         ("took", Some(milliseconds(row.total_us))),
@@ -193,7 +200,11 @@ fn explain(plan: &Value) -> String {
         let mut rows = table(&["cut", "who", "strategy", "why", "chars"]);
         for cut in cuts {
             rows.add_row([
-                amber_cell(tame(&format!("{} {}", word(&cut["action"]), place(cut)))),
+                amber_cell(tame(&format!(
+                    "{} {}",
+                    word(&cut["action"]),
+                    place(cut, "the system prompt")
+                ))),
                 Cell::new(word(&cut["role"])),
                 Cell::new(word(&cut["strategy"])),
                 Cell::new(why_words(&word(&cut["why"]))),
@@ -212,7 +223,7 @@ fn explain(plan: &Value) -> String {
         groups
             .entry((strategy, word(&left["reason"])))
             .or_default()
-            .push(place(left));
+            .push(place(left, "the request"));
     }
     if !groups.is_empty() {
         let mut rows = table(&["left alone", "strategy", "why", "count"]);
@@ -249,9 +260,10 @@ fn number(value: &Value) -> String {
     value.as_u64().map_or_else(|| "–".into(), count)
 }
 
-fn place(value: &Value) -> String {
+/// `outside`: what a place outside of the messages is.
+fn place(value: &Value, outside: &str) -> String {
     match (value["message"].as_u64(), value["part"].as_u64()) {
-        (None, _) => "the request".into(),
+        (None, _) => outside.into(),
         (Some(message), None) => format!("[{message}]"),
         (Some(message), Some(part)) => format!("[{message}] part {part}"),
     }
@@ -262,16 +274,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_first_edit_is_no_promise_about_the_cache() {
+        let text = facts(&Row {
+            first_edit_at: Some(387),
+            ..Row::default()
+        });
+        assert!(
+            text.contains("at byte 387 of the request as it came"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("cache kept") && text.contains("no response"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_plan_is_told_in_words() {
         let plan = serde_json::json!({
             "cuts": [{"message": 3, "part": null, "role": "user", "action": "drop-turn", "strategy": "middle-turns",
-                      "why": "middle-turn", "chars_before": 1200, "chars_after": 0}],
+                      "why": "middle-turn", "chars_before": 1200, "chars_after": 0},
+                     {"message": null, "part": null, "role": null, "action": "rewrite", "strategy": "compress",
+                      "why": "loose-whitespace", "chars_before": 9, "chars_after": 8}],
             "left": [{"message": null, "part": null, "strategy": null, "reason": "system-stays"}],
         });
         let text = explain(&plan);
         for words in [
             "drop-turn [3]",
             "between the head and the last turns",
+            "rewrite the system prompt",
             "the system prompt stays",
             "1,200 → 0",
         ] {
