@@ -216,7 +216,15 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::rows`].
     pub async fn workloads(&self) -> Result<Vec<String>, LedgerError> {
-        self.read(listing::workloads).await
+        self.seen(GroupBy::Workload).await
+    }
+
+    /// The names that rows can be added up by.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn seen(&self, by: GroupBy) -> Result<Vec<String>, LedgerError> {
+        self.read(move |store| listing::seen(store, by)).await
     }
 
     /// Scores of a stack, newest first.

@@ -11,7 +11,7 @@ mod lie;
 use crate::columns::{AUDIT, row};
 use crate::error::LedgerError;
 use crate::moment::day_of;
-use crate::query::{After, Filter};
+use crate::query::{After, Filter, GroupBy};
 use crate::row::Row;
 use crate::store::{Database, Store, Value, in_snapshot};
 use lie::{Lie, Place};
@@ -253,9 +253,17 @@ pub(crate) fn one(store: &mut dyn Store, id: &str) -> Result<Option<Row>, Ledger
     Ok(Some(row))
 }
 
-/// Workloads that ever had rows.
-pub(crate) fn workloads(store: &mut dyn Store) -> Result<Vec<String>, LedgerError> {
-    let found = store.query("SELECT DISTINCT workload FROM daily ORDER BY workload", &[])?;
+/// Names that rows ever had, in order.
+pub(crate) fn seen(store: &mut dyn Store, by: GroupBy) -> Result<Vec<String>, LedgerError> {
+    let column = match by {
+        GroupBy::All => return Ok(Vec::new()),
+        GroupBy::Workload => "workload",
+        GroupBy::Stack => "stack",
+        GroupBy::Model => "model",
+        GroupBy::Day => "day",
+    };
+    let sql = format!("SELECT DISTINCT {column} FROM daily ORDER BY {column}");
+    let found = store.query(&sql, &[])?;
     found.into_iter().flatten().map(Value::into_text).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::moment::DAY_MS;
 use crate::row::Millis;
 
 /// Which rows. Empty: all.
@@ -23,6 +24,17 @@ pub struct Filter {
     pub since: Option<Millis>,
     /// Before.
     pub until: Option<Millis>,
+}
+
+impl Filter {
+    /// Whether sums over it are at hand: they are kept by day, and a session has few rows. Else every row is read for
+    /// them, which may be millions.
+    #[must_use]
+    pub fn has_sums_at_hand(&self) -> bool {
+        let is_midnight = |at: Option<Millis>| at.is_none_or(|at| at.rem_euclid(DAY_MS) == 0);
+        let by_day = !self.only_trouble && is_midnight(self.since) && is_midnight(self.until);
+        by_day || self.session.is_some()
+    }
 }
 
 /// A place in the list of rows, newest first: rows strictly older than this one.
@@ -141,4 +153,31 @@ pub struct DayScore {
     pub samples: u64,
     /// Their mean.
     pub mean: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_at_hand_for_whole_days_and_for_one_session() {
+        let day = Filter {
+            workload: Some("agent".into()),
+            since: Some(7 * DAY_MS),
+            until: Some(9 * DAY_MS),
+            ..Filter::default()
+        };
+        assert!(Filter::default().has_sums_at_hand() && day.has_sums_at_hand());
+        let mut part = Filter {
+            until: Some(9 * DAY_MS + 1),
+            ..day.clone()
+        };
+        let mut trouble = Filter {
+            only_trouble: true,
+            ..day
+        };
+        assert!(!part.has_sums_at_hand() && !trouble.has_sums_at_hand());
+        (part.session, trouble.session) = (Some("s".into()), Some("s".into()));
+        assert!(part.has_sums_at_hand() && trouble.has_sums_at_hand());
+    }
 }

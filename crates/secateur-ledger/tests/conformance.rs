@@ -88,6 +88,8 @@ async fn rows_come_back_as_they_went_in(url: &str, folder: &std::path::Path) {
     }
     assert_eq!(ledger.row("nobody").await.unwrap(), None);
     assert_eq!(ledger.workloads().await.unwrap(), ["agent", "chat", "rag"]);
+    let stacks = ledger.seen(GroupBy::Stack).await.unwrap();
+    assert_eq!(stacks, ["", "m1", "m3", "m7"]);
     let bare = Row {
         id: "bare".into(),
         ..Row::default()

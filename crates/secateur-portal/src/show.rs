@@ -66,8 +66,8 @@ impl Portal {
             return Ok(reply::see_other(&query.href(&query.after, query.refresh)));
         }
         let seen = Seen {
-            stacks: self.seen(GroupBy::Stack).await?,
-            models: self.seen(GroupBy::Model).await?,
+            stacks: self.ledger.seen(GroupBy::Stack).await?,
+            models: self.ledger.seen(GroupBy::Model).await?,
         };
         let hints = query.settle(&seen);
         let filter = query.filter();
@@ -78,18 +78,16 @@ impl Portal {
                 .await?,
             workloads: self.known_workloads().await?,
             seen,
-            totals: query::all(&self.ledger, &filter).await?,
+            totals: if filter.has_sums_at_hand() {
+                Some(query::all(&self.ledger, &filter).await?)
+            } else {
+                None
+            },
         };
         let mut shell = self.shell(visit, Section::Audit);
         shell.refresh = query.refresh;
         let page = AuditListPage::of(query, hints, data, shell);
         Ok(reply::page(StatusCode::OK, &page))
-    }
-
-    /// The names that rows are added up by, as far as there are rows.
-    async fn seen(&self, by: GroupBy) -> Result<Vec<String>, LedgerError> {
-        let groups = self.ledger.totals(&Filter::default(), by).await?;
-        Ok(groups.into_iter().map(|totals| totals.group).collect())
     }
 
     async fn audit_row(&self, visit: &Visit, id: &str) -> Made {

@@ -18,8 +18,8 @@ pub(crate) struct ListData {
     pub(crate) rows: Vec<Row>,
     pub(crate) workloads: Vec<String>,
     pub(crate) seen: Seen,
-    /// Of all rows that fit, on whatever page.
-    pub(crate) totals: Totals,
+    /// Of all rows that fit, on whatever page, where that is at hand.
+    pub(crate) totals: Option<Totals>,
 }
 
 /// All rows that fit, in sum.
@@ -43,7 +43,7 @@ pub(crate) struct AuditListPage {
     workloads: Vec<String>,
     seen: Seen,
     rows: Vec<RowLine>,
-    sum: Sum,
+    sum: Option<Sum>,
     older: Option<String>,
     newest: Option<String>,
     refresh_on: Option<String>,
@@ -78,14 +78,14 @@ impl AuditListPage {
                 .iter()
                 .map(|row| RowLine::of(row, &query, places))
                 .collect(),
-            sum: Sum {
+            sum: totals.map(|totals| Sum {
                 requests: thousands(totals.requests),
                 changed: thousands(totals.changed),
                 tokens: signed(totals.tokens_saved),
                 billed: usd(totals.actual_usd),
                 saved: usd(totals.saved_usd),
                 is_loss: totals.saved_usd < 0.0,
-            },
+            }),
             older,
             newest: (!is_first).then(|| query.href("", None)),
             refresh_on: (is_first && !is_fresh).then(|| query.href("", Some(LEAST_REFRESH))),
