@@ -8,7 +8,7 @@ use crate::edit::{Edit, Plan, SkipReason, Target};
 use crate::json::Limits;
 use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
-use crate::models;
+use crate::models::{self, CacheKind};
 use crate::policy::{Cadence, Policy};
 use crate::recall::{self, Recall};
 use crate::report::{Cached, Compress, EngineError, Report, Size, Verdict};
@@ -137,6 +137,9 @@ pub struct Applied<'a> {
     winner: Option<Mechanic>,
 }
 
+/// The key of a cache marker. Inside a text its quotes would be escaped.
+const CACHE_MARKER: &[u8] = b"\"cache_control\"";
+
 /// Read, plan, guard, lower and apply: everything but the last look. Public for benchmarks.
 ///
 /// # Errors
@@ -183,6 +186,10 @@ pub fn apply<'a>(
     let winner = claim.winner;
     report.terms = policy.terms(request.model.or(report.model.as_deref()));
     report.cached = cached(&view, &splices, &report, winner);
+    let list_end = view.list().map_or(view.body().len(), |list| list.end as usize);
+    report.bytes_behind_turns = view.body().len() - list_end;
+    report.marks_cache = report.terms.rules.kind == CacheKind::Marked
+        && memchr::memmem::find(view.body().as_bytes(), CACHE_MARKER).is_some();
     report.claim = Some(claim);
     let output = splices.apply(view.body());
     Ok(Applied {

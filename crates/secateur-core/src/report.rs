@@ -82,6 +82,13 @@ pub struct Report {
     /// What a cache holds of it, if it holds the request before; `None` for the first request of a
     /// conversation.
     pub cached: Option<Cached>,
+    /// Bytes of the input behind the list of turns: the system prompt and tools may stand there, which a
+    /// prompt has before all turns.
+    #[serde(skip)]
+    pub bytes_behind_turns: usize,
+    /// Whether the body asks for caching, where the model's provider wants to be asked (`cache_control`).
+    #[serde(skip)]
+    pub marks_cache: bool,
     /// The model's prices and cache rules.
     #[serde(skip)]
     pub terms: Terms,
@@ -274,6 +281,8 @@ impl Report {
             account: None,
             beta: None,
             cached: None,
+            bytes_behind_turns: 0,
+            marks_cache: false,
             terms: Terms::of(None),
             compress: None,
             claim: None,
