@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::json::{Cursor, JsonError};
-use crate::models::{PriceSource, Terms};
+use crate::models::{CacheRules, PriceSource, Terms};
 use crate::report::{Cached, Report};
 use crate::view::{PartId, PartKind, View};
 
@@ -235,8 +235,8 @@ impl Receipt {
         let is_warm = cache == Cache::Warm && report.cached.is_some();
         let is_used = cache != Cache::Unused;
         let held = |cached: usize| if is_warm { cached } else { 0 };
-        let cached_before = hit(terms, counts.before, held(counts.cached_before));
-        let cached_after = hit(terms, counts.after, held(counts.cached_after));
+        let cached_before = hit(&terms.rules, counts.before, held(counts.cached_before));
+        let cached_after = hit(&terms.rules, counts.after, held(counts.cached_after));
         let usd = |units: f64| {
             let prices = terms.prices?;
             Some(units * prices.input_usd / 1e6)
@@ -245,7 +245,7 @@ impl Receipt {
             let plain = tokens as f64;
             usd(if is_used { units(terms, tokens, cached) } else { plain })
         };
-        let next_usd = |tokens: usize| this_usd(tokens, hit(terms, tokens, tokens));
+        let next_usd = |tokens: usize| this_usd(tokens, hit(&terms.rules, tokens, tokens));
         Self {
             basis: counts.basis,
             cache: match cache {
@@ -279,26 +279,27 @@ impl Receipt {
 
 /// Whether tokens that a request puts into the cache are counted and billed apart from plain input.
 fn charges_for_writes(terms: &Terms, tokens: usize) -> bool {
-    is_cacheable(terms, tokens) && terms.cache.write > 1.0
+    is_cacheable(&terms.rules, tokens) && terms.cache.write > 1.0
 }
 
-fn is_cacheable(terms: &Terms, tokens: usize) -> bool {
-    tokens >= terms.rules.min_tokens.unwrap_or(0)
+fn is_cacheable(rules: &CacheRules, tokens: usize) -> bool {
+    tokens >= rules.min_tokens.unwrap_or(0)
 }
 
-/// What is really read from the cache of what it could hold.
-fn hit(terms: &Terms, tokens: usize, cached: usize) -> usize {
+/// What is really read from the cache, of `tokens` of which it could hold `cached`.
+#[must_use]
+pub fn hit(rules: &CacheRules, tokens: usize, cached: usize) -> usize {
     let cached = cached.min(tokens);
-    if !is_cacheable(terms, cached) {
+    if !is_cacheable(rules, cached) {
         return 0;
     }
-    let step = terms.rules.step_tokens.unwrap_or(1).max(1);
+    let step = rules.step_tokens.unwrap_or(1).max(1);
     cached - cached % step
 }
 
 /// What a request costs, in input tokens.
 fn units(terms: &Terms, tokens: usize, cached: usize) -> f64 {
-    let write = if is_cacheable(terms, tokens) {
+    let write = if is_cacheable(&terms.rules, tokens) {
         terms.cache.write
     } else {
         1.0

@@ -113,7 +113,9 @@ fn row(event: &AuditEvent) -> Row {
             chars_after: compress.chars_after as u64,
         });
         row.first_edit_at = report.first_edit_at.map(|at| at as u64);
-        row.receipt.tokens_saved = event.receipt.tokens_saved.map(u64::cast_signed);
+    }
+    if !event.stack.is_empty() {
+        row.receipt.tokens_saved = event.receipt.tokens_saved;
         row.receipt.saved_usd = event.receipt.saved_usd;
     }
     if let Some(predicted) = &event.receipt.predicted {
