@@ -24,6 +24,20 @@ pub struct CapturedCut {
     pub at: Millis,
     /// The text.
     pub text: String,
+    /// What stands in its place; `None`: nothing does, or it is not known.
+    pub after: Option<String>,
+}
+
+impl CapturedCut {
+    /// What counts towards the workload's limit.
+    fn bytes(&self) -> u64 {
+        (self.text.len() + self.after.as_ref().map_or(0, String::len)) as u64
+    }
+}
+
+/// What the text in its place is sealed under. No id of a cut text has such an end.
+fn after_id(id: &str) -> String {
+    format!("{id}/after")
 }
 
 /// What an id leads to.
@@ -33,6 +47,8 @@ pub enum Recalled {
     Text {
         /// What was cut.
         text: String,
+        /// What stands in its place, where that is known.
+        after: Option<String>,
         /// The request in which it was cut.
         request: String,
         /// When.
@@ -60,15 +76,18 @@ pub(crate) fn capture(
 ) -> Result<(), LedgerError> {
     let mut sealed = Vec::with_capacity(cuts.len());
     for cut in cuts {
-        sealed.push((cut, seal.close(&cut.workload, &cut.id, &cut.text)?));
+        let close_after = |after| seal.close(&cut.workload, &after_id(&cut.id), after);
+        let after = cut.after.as_deref().map(close_after).transpose()?;
+        let text = seal.close(&cut.workload, &cut.id, &cut.text)?;
+        sealed.push((cut, text, after));
     }
     // In the same order everywhere, so that replicas cannot wait for each other in a circle.
-    sealed.sort_by_key(|(cut, _)| (&cut.workload, &cut.id));
+    sealed.sort_by_key(|(cut, ..)| (&cut.workload, &cut.id));
     in_transaction(store, |store| {
         let mut added: BTreeMap<&str, u64> = BTreeMap::new();
-        for (cut, sealed) in sealed {
-            if keep(store, cut, sealed)? {
-                *added.entry(&cut.workload).or_default() += cut.text.len() as u64;
+        for (cut, text, after) in sealed {
+            if keep(store, cut, text, after)? {
+                *added.entry(&cut.workload).or_default() += cut.bytes();
             }
         }
         for (workload, bytes) in added {
@@ -84,22 +103,28 @@ pub(crate) fn capture(
 }
 
 /// Whether the text was not there. One that is there already lives on.
-fn keep(store: &mut dyn Store, cut: &CapturedCut, sealed: Vec<u8>) -> Result<bool, LedgerError> {
+fn keep(
+    store: &mut dyn Store,
+    cut: &CapturedCut,
+    text: Vec<u8>,
+    after: Option<Vec<u8>>,
+) -> Result<bool, LedgerError> {
     // A text that comes again after it expired lives again.
     let changed = store.execute(
-        "INSERT INTO captured (workload, id, request_id, session, at_ms, bytes, sealed, expired_at_ms) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
+        "INSERT INTO captured (workload, id, request_id, session, at_ms, bytes, sealed, sealed_after, expired_at_ms) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL) \
          ON CONFLICT (workload, id) DO UPDATE SET request_id = excluded.request_id, \
          session = excluded.session, at_ms = excluded.at_ms, bytes = excluded.bytes, \
-         sealed = excluded.sealed, expired_at_ms = NULL WHERE captured.expired_at_ms IS NOT NULL",
+         sealed = excluded.sealed, sealed_after = excluded.sealed_after, expired_at_ms = NULL WHERE captured.expired_at_ms IS NOT NULL",
         &[
             Value::text(&cut.workload),
             Value::text(&cut.id),
             Value::text(&cut.request),
             Value::maybe_text(cut.session.as_deref()),
             Value::Int(cut.at),
-            Value::count(cut.text.len() as u64),
-            Value::Bytes(sealed.into()),
+            Value::count(cut.bytes()),
+            Value::Bytes(text.into()),
+            after.map_or(Value::Null, |after| Value::Bytes(after.into())),
         ],
     )?;
     if changed > 0 {
@@ -152,7 +177,7 @@ pub(crate) fn expire(
                 break;
             }
             let changed = store.execute(
-                "UPDATE captured SET sealed = NULL, expired_at_ms = $3 \
+                "UPDATE captured SET sealed = NULL, sealed_after = NULL, expired_at_ms = $3 \
                  WHERE workload = $1 AND id = $2 AND expired_at_ms IS NULL",
                 &[Value::text(workload), id, Value::Int(now)],
             )?;
@@ -185,11 +210,11 @@ pub(crate) fn recall(
     now: Millis,
 ) -> Result<Recalled, LedgerError> {
     let found = store.query(
-        "SELECT request_id, at_ms, sealed, expired_at_ms FROM captured WHERE workload = $1 AND id = $2",
+        "SELECT request_id, at_ms, sealed, sealed_after, expired_at_ms FROM captured WHERE workload = $1 AND id = $2",
         &[Value::text(workload), Value::text(id)],
     )?;
-    let Some(Ok([request, at, sealed, expired])) =
-        found.into_iter().next().map(<[Value<'_>; 4]>::try_from)
+    let Some(Ok([request, at, sealed, after, expired])) =
+        found.into_iter().next().map(<[Value<'_>; 5]>::try_from)
     else {
         return Ok(Recalled::Unknown);
     };
@@ -204,9 +229,24 @@ pub(crate) fn recall(
     let seal = seal.ok_or(LedgerError::NoCaptureKey)?;
     Ok(Recalled::Text {
         text: seal.open(workload, id, &sealed.into_bytes()?)?,
+        after: open_after(seal, workload, id, after)?,
         request: request.into_text()?,
         at,
     })
+}
+
+fn open_after(
+    seal: &Seal,
+    workload: &str,
+    id: &str,
+    sealed: Value<'_>,
+) -> Result<Option<String>, LedgerError> {
+    match sealed {
+        Value::Null => Ok(None),
+        sealed => seal
+            .open(workload, &after_id(id), &sealed.into_bytes()?)
+            .map(Some),
+    }
 }
 
 /// What was cut in a request and is still there, oldest first.
@@ -216,7 +256,7 @@ pub(crate) fn captured_of(
     request: &str,
 ) -> Result<Vec<CapturedCut>, LedgerError> {
     let found = store.query(
-        "SELECT workload, id, session, at_ms, sealed FROM captured \
+        "SELECT workload, id, session, at_ms, sealed, sealed_after FROM captured \
          WHERE request_id = $1 AND expired_at_ms IS NULL ORDER BY at_ms, id",
         &[Value::text(request)],
     )?;
@@ -228,10 +268,10 @@ pub(crate) fn captured_of(
         let id = take().into_text()?;
         let session = take().into_maybe_text()?;
         let at = take().into_int()?;
-        let sealed = take().into_bytes()?;
-        let text = seal
-            .ok_or(LedgerError::NoCaptureKey)?
-            .open(&workload, &id, &sealed)?;
+        let (sealed, after) = (take().into_bytes()?, take());
+        let seal = seal.ok_or(LedgerError::NoCaptureKey)?;
+        let text = seal.open(&workload, &id, &sealed)?;
+        let after = open_after(seal, &workload, &id, after)?;
         cuts.push(CapturedCut {
             id,
             request: request.to_owned(),
@@ -239,6 +279,7 @@ pub(crate) fn captured_of(
             workload,
             at,
             text,
+            after,
         });
     }
     Ok(cuts)

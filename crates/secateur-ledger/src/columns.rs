@@ -52,6 +52,8 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("output_tokens", Kind::Int),
     ("predicted_tokens_before", Kind::Int),
     ("predicted_tokens_after", Kind::Int),
+    ("predicted_cache_read_tokens", Kind::Int),
+    ("predicted_cache_write_tokens", Kind::Int),
     ("tokens_are_exact", Kind::Bool),
     ("predicted_usd_without", Kind::Real),
     ("predicted_usd_with", Kind::Real),
@@ -89,9 +91,15 @@ pub(crate) const SAVINGS: Table = Table {
     ],
 };
 
-/// Whether the list filter for trouble finds it.
+/// Whether the list filter for trouble finds it: the client got an error or nothing, the original went out in doubt, or the
+/// provider rejected what was changed.
 pub(crate) fn is_trouble(row: &Row) -> bool {
-    row.status >= 400 || row.failed_open.is_some()
+    is_error(row.status) || row.failed_open.is_some() || !row.struck_stack.is_empty()
+}
+
+/// Whether a client got an error, or nothing (0).
+pub(crate) fn is_error(status: u16) -> bool {
+    status >= 400 || status == 0
 }
 
 pub(crate) fn values(row: &Row) -> Vec<Value<'_>> {
@@ -137,6 +145,8 @@ pub(crate) fn values(row: &Row) -> Vec<Value<'_>> {
         Value::maybe_count(row.usage.output),
         Value::maybe_count(receipt.predicted_tokens_before),
         Value::maybe_count(receipt.predicted_tokens_after),
+        Value::maybe_count(receipt.predicted_cache_read),
+        Value::maybe_count(receipt.predicted_cache_write),
         Value::Bool(receipt.tokens_are_exact),
         Value::maybe_real(receipt.predicted_usd_without),
         Value::maybe_real(receipt.predicted_usd_with),
@@ -223,6 +233,8 @@ pub(crate) fn row(values: Vec<Value<'_>>) -> Result<Row, LedgerError> {
         receipt: ReceiptRow {
             predicted_tokens_before: take().into_maybe_count()?,
             predicted_tokens_after: take().into_maybe_count()?,
+            predicted_cache_read: take().into_maybe_count()?,
+            predicted_cache_write: take().into_maybe_count()?,
             tokens_are_exact: take().into_bool()?,
             predicted_usd_without: take().into_maybe_real()?,
             predicted_usd_with: take().into_maybe_real()?,

@@ -13,6 +13,8 @@ use crate::store::{Database, Store, Value, in_transaction};
 
 /// Rows that go in one transaction.
 const AT_ONCE: i64 = 1_000;
+/// The same where each holds many.
+const BUNDLES_AT_ONCE: i64 = 16;
 
 /// Removes one portion of what is older than `keep_days`; whether there is more. Daily sums stay, and
 /// so does what happened to stacks.
@@ -28,27 +30,31 @@ pub(crate) fn forget(
     let mut is_more = false;
     // In SQLite the time is in the rows' numbers.
     let first_kept = first_at(end);
-    let tables: &[(&str, &str, &str, Millis)] = match store.database() {
+    let tables: &[(&str, &str, &str, Millis, i64)] = match store.database() {
         Database::Postgres => &[
-            ("audit", "id", "at_ms", end),
-            ("audit_plan", "id", "at_ms", end),
-            ("optimize_savings", "request_id", "at_ms", end),
-            ("score", "id", "at_ms", end),
+            ("audit", "id", "at_ms", end, AT_ONCE),
+            ("audit_plan", "id", "at_ms", end, AT_ONCE),
+            ("optimize_savings", "request_id", "at_ms", end, AT_ONCE),
+            ("score", "id", "at_ms", end, AT_ONCE),
+            ("shadow_call", "id", "at_ms", end, AT_ONCE),
         ],
         Database::Sqlite => &[
-            ("audit_row", "seq", "seq", first_kept),
-            ("audit_change", "seq", "seq", first_kept),
-            ("audit_plan", "seq", "seq", first_kept),
-            ("score", "id", "at_ms", end),
+            ("audit_row", "seq", "seq", first_kept, AT_ONCE),
+            ("audit_change", "seq", "seq", first_kept, AT_ONCE),
+            ("audit_plan", "seq", "seq", first_kept, AT_ONCE),
+            // All of it goes with its first row; the last is less than a second younger.
+            ("audit_bundle", "seq", "seq", first_kept, BUNDLES_AT_ONCE),
+            ("score", "id", "at_ms", end, AT_ONCE),
+            ("shadow_call", "id", "at_ms", end, AT_ONCE),
         ],
     };
-    for (table, key, time, end) in tables {
+    for (table, key, time, end, at_once) in tables {
         let sql = format!(
             "DELETE FROM {table} WHERE {key} IN \
              (SELECT {key} FROM {table} WHERE {time} < $1 ORDER BY {time} LIMIT $2)"
         );
-        let gone = store.execute(&sql, &[Value::Int(*end), Value::Int(AT_ONCE)])?;
-        is_more |= i64::try_from(gone).unwrap_or(0) >= AT_ONCE;
+        let gone = store.execute(&sql, &[Value::Int(*end), Value::Int(*at_once)])?;
+        is_more |= i64::try_from(gone).unwrap_or(0) >= *at_once;
     }
     store.execute(
         "DELETE FROM session_cost WHERE first_at_ms < $1",

@@ -11,7 +11,17 @@ use crate::plain::{Entry, Figures};
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
 use crate::scores::SCORE;
+use crate::shadow::SHADOW_CALL;
 use crate::store::{Store, Value, in_transaction};
+
+/// Whether records may be in the database already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// They come from where they were recorded, and nobody tried to write them before.
+    First,
+    /// They were spooled, or writing them failed.
+    Again,
+}
 
 /// How a batch went.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,13 +37,14 @@ pub(crate) struct Written {
 pub(crate) fn write(
     store: &mut dyn Store,
     records: &[Record],
+    sight: Sight,
     rest: &dyn Fn(),
 ) -> Result<Written, LedgerError> {
-    match in_transaction(store, |store| write_all(store, records, rest)) {
+    match in_transaction(store, |store| write_all(store, records, sight, rest)) {
         Err(LedgerError::BadValue(_)) if records.len() > 1 => {
             let mut sum = Written::default();
             for record in records {
-                let one = write(store, std::slice::from_ref(record), rest)?;
+                let one = write(store, std::slice::from_ref(record), sight, rest)?;
                 sum.new += one.new;
                 sum.impossible += one.impossible;
             }
@@ -50,6 +61,7 @@ pub(crate) fn write(
 fn write_all(
     store: &mut dyn Store,
     records: &[Record],
+    sight: Sight,
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
     let whole = records.iter().filter_map(|record| match record {
@@ -66,11 +78,11 @@ fn write_all(
                 let (like, own) = plain.parts();
                 Some(Entry { own, like })
             }
-            Record::Score(_) => None,
+            Record::Score(_) | Record::Shadow(_) => None,
         })
         .collect();
     Entry::sort(&mut rows);
-    let rows = store.insert_rows(&rows, rest)?;
+    let rows = store.insert_rows(&rows, sight, rest)?;
     let mut rollup = Rollup::default();
     rows.iter().for_each(|entry| rollup.add(*entry));
     rollup.write(store)?;
@@ -78,11 +90,20 @@ fn write_all(
         .iter()
         .filter_map(|record| match record {
             Record::Score(score) => Some(crate::scores::values(score)),
-            Record::Row(_) | Record::Plain(_) => None,
+            _ => None,
         })
         .collect();
     let new_scores = store.insert_new(&SCORE, &scores)?;
-    Ok(rows.len() + new_scores.iter().filter(|&&is_new| is_new).count())
+    let calls: Vec<Vec<Value<'_>>> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Shadow(call) => Some(crate::shadow::values(call)),
+            _ => None,
+        })
+        .collect();
+    let new_calls = store.insert_new(&SHADOW_CALL, &calls)?;
+    let new = new_scores.iter().chain(&new_calls);
+    Ok(rows.len() + new.filter(|&&is_new| is_new).count())
 }
 
 /// Plans are JSON with the same words over and over: they shrink to a tenth.

@@ -11,6 +11,7 @@ use crate::captured::{self, CapturedCut, Recalled};
 use crate::control::{Controls, Retired, Score, StackEvent, Switch};
 use crate::decisions;
 use crate::desk::{self, Job, publish};
+use crate::ended_sessions;
 use crate::error::LedgerError;
 use crate::holdout;
 use crate::late_plan::LatePlan;
@@ -24,6 +25,7 @@ use crate::record::Record;
 use crate::row::{Millis, Row};
 use crate::scores;
 use crate::seal::Seal;
+use crate::shadow::{self, ShadowCall, ShadowCost};
 use crate::stats::{Counters, LedgerStats};
 use crate::store::Store;
 use crate::totals;
@@ -128,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// Records a request. Never blocks, never fails: what finds no room is counted in `stats().lost`.
+    /// Records a request, once. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
         self.push(Record::of(row), None);
     }
@@ -148,6 +150,11 @@ impl Ledger {
     /// Records a score, in the same way.
     pub fn record_score(&self, score: Score) {
         self.push(Record::score(score), None);
+    }
+
+    /// Records what a comparison of answers cost, in the same way.
+    pub fn record_shadow(&self, call: ShadowCall) {
+        self.push(Record::shadow(call), None);
     }
 
     fn push(&self, record: Record, plan: Option<LatePlan>) {
@@ -238,6 +245,44 @@ impl Ledger {
     ) -> Result<Vec<DayScore>, LedgerError> {
         let workload = workload.to_owned();
         self.read(move |store| scores::day_scores(store, &workload, since))
+            .await
+    }
+
+    /// What comparisons of answers cost since then, by day and workload, the oldest day first. Calls go with their rows, after
+    /// `keep_days`.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn shadow_costs(
+        &self,
+        workload: Option<&str>,
+        since: Millis,
+    ) -> Result<Vec<ShadowCost>, LedgerError> {
+        let workload = workload.map(str::to_owned);
+        self.read(move |store| shadow::costs(store, workload.as_deref(), since))
+            .await
+    }
+
+    /// Remembers that a session of the portal was ended, until it would have ended by itself.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn end_session(&self, id: &str, until: Millis) -> Result<(), LedgerError> {
+        let id = id.to_owned();
+        let keeper = &self.writing()?.keeper;
+        desk::ask(keeper, move |store| {
+            ended_sessions::end(store, &id, until, now())
+        })
+        .await
+    }
+
+    /// Whether a session of the portal was ended, here or elsewhere.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn is_session_ended(&self, id: &str) -> Result<bool, LedgerError> {
+        let id = id.to_owned();
+        self.read(move |store| ended_sessions::is_ended(store, &id))
             .await
     }
 

@@ -5,11 +5,13 @@
 //! and to a spool on disk while the database is slow or gone.
 
 mod alike;
+mod bundle;
 mod captured;
 mod columns;
 mod control;
 mod decisions;
 mod desk;
+mod ended_sessions;
 mod error;
 mod frame;
 mod holdout;
@@ -31,6 +33,7 @@ mod rollup;
 mod row;
 mod scores;
 mod seal;
+mod shadow;
 mod slot;
 mod spool;
 mod stats;
@@ -51,4 +54,5 @@ pub use options::{CaptureLimits, LedgerOptions, default_url, url_beside};
 pub use plain::Figures;
 pub use query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 pub use row::{CompressRow, Millis, ReceiptRow, Row, StepRow, UsageRow};
+pub use shadow::{ShadowCall, ShadowCost};
 pub use stats::LedgerStats;

@@ -3,8 +3,9 @@
 //! Rows are indexed by time, and by (workload, stack, model, time): a *series*. The daily sums know
 //! which series there are, so any mix of these three filters becomes one short index walk per series
 //! that fits, merged. No filter makes the database read more than a page from each. How rows lie in each of the
-//! databases is told in `lie.rs`.
+//! databases is told in `lie.rs`; in SQLite some lie in bundles.
 
+pub(crate) mod bundles;
 mod lie;
 
 use crate::columns::{AUDIT, row};
@@ -12,7 +13,7 @@ use crate::error::LedgerError;
 use crate::moment::day_of;
 use crate::query::{After, Filter};
 use crate::row::Row;
-use crate::store::{Database, Store, Value};
+use crate::store::{Database, Store, Value, in_snapshot};
 use lie::{Lie, Place};
 
 /// Above this many fitting series the rows are so common that a walk in time finds them soon.
@@ -40,42 +41,71 @@ pub(crate) fn rows(
     after: Option<&After>,
     limit: u32,
 ) -> Result<Vec<Row>, LedgerError> {
-    let Some(sql) = page(store, filter, after, limit)? else {
-        return Ok(Vec::new());
-    };
-    store
-        .query(&sql.text, &sql.values)?
-        .into_iter()
-        .map(row)
-        .collect()
+    let limit = limit.clamp(1, MAX_PAGE);
+    let lie = Lie::of(store.database());
+    if store.database() == Database::Postgres {
+        let after = after.map(|after| lie.place(store, after)).transpose()?;
+        let found = single(store, &lie, filter, after.as_ref(), limit)?;
+        return found.into_iter().map(row).collect();
+    }
+    // A row that comes between two questions would be in neither of them, nor on the next page.
+    in_snapshot(store, |store| {
+        let after = after.map(|after| lie.place(store, after)).transpose()?;
+        let before = after.as_ref().and_then(Place::number);
+        let bundled = bundles::newest(store, filter, before, limit as usize)?;
+        let mut rows = Vec::with_capacity(limit as usize);
+        let mut bundled = bundled.into_iter().peekable();
+        for mut values in single(store, &lie, filter, after.as_ref(), limit)? {
+            let number = values.pop().map_or(Ok(0), Value::into_int)?;
+            while let Some((_, newer)) = bundled.next_if(|(bundled, _)| *bundled > number) {
+                rows.push(newer);
+            }
+            rows.push(row(values)?);
+        }
+        rows.extend(bundled.map(|(_, row)| row));
+        rows.truncate(limit as usize);
+        Ok(rows)
+    })
+}
+
+/// A page of the rows that lie by themselves: their columns, and the last of what finds them.
+fn single(
+    store: &mut dyn Store,
+    lie: &Lie,
+    filter: &Filter,
+    after: Option<&Place>,
+    limit: u32,
+) -> Result<Vec<Vec<Value<'static>>>, LedgerError> {
+    match page(store, lie, filter, after, i64::from(limit))? {
+        Some(sql) => store.query(&sql.text, &sql.values),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The query for a page; `None` if no row can fit.
-pub(crate) fn page(
+fn page(
     store: &mut dyn Store,
+    lie: &Lie,
     filter: &Filter,
-    after: Option<&After>,
-    limit: u32,
+    after: Option<&Place>,
+    limit: i64,
 ) -> Result<Option<Sql>, LedgerError> {
-    let limit = i64::from(limit.clamp(1, MAX_PAGE));
-    let lie = Lie::of(store.database());
-    let after = after.map(|after| lie.place(store, after)).transpose()?;
     let mut sql = Sql::default();
     let names_series = names_series(filter) || filter.only_trouble && lie.has_trouble_by_series;
     let keys = if filter.session.is_some() || !names_series {
-        keys(&mut sql, &lie, filter, after.as_ref(), limit, None)
+        keys(&mut sql, lie, filter, after, limit, None)
     } else {
-        let series = series(store, &lie, filter)?;
+        let series = series(store, lie, filter)?;
         if series.is_empty() {
             return Ok(None);
         }
         if series.len() > MAX_SERIES {
-            keys(&mut sql, &lie, filter, after.as_ref(), limit, None)
+            keys(&mut sql, lie, filter, after, limit, None)
         } else {
             let each: Vec<String> = series
                 .into_iter()
                 .map(|one| {
-                    let keys = keys(&mut sql, &lie, filter, after.as_ref(), limit, Some(one));
+                    let keys = keys(&mut sql, lie, filter, after, limit, Some(one));
                     format!("SELECT * FROM ({keys}) AS one")
                 })
                 .collect();
@@ -83,11 +113,12 @@ pub(crate) fn page(
         }
     };
     let slot = sql.bind(Value::Int(limit));
-    let (key, last) = (lie.key, lie.last);
+    let (key, last, view) = (lie.key, lie.last, lie.view);
     let newest_first = lie.newest_first("");
     sql.text = format!(
-        "SELECT {} FROM (SELECT {key} FROM ({keys}) AS found ORDER BY {newest_first} LIMIT {slot}) AS page \
-         JOIN audit ON audit.{last} = page.{last} ORDER BY {}",
+        "SELECT {}, page.{last} FROM \
+         (SELECT {key} FROM ({keys}) AS found ORDER BY {newest_first} LIMIT {slot}) AS page \
+         JOIN {view} AS audit ON audit.{last} = page.{last} ORDER BY {}",
         AUDIT.column_list("audit."),
         lie.newest_first("page."),
     );
@@ -115,7 +146,7 @@ fn series(store: &mut dyn Store, lie: &Lie, filter: &Filter) -> Result<Vec<Serie
         terms.push(format!("day <= {}", sql.bind(Value::owned(day_of(until)))));
     }
     if filter.only_trouble {
-        terms.push("(errors > 0 OR failed_open > 0)".into());
+        terms.push("(errors > 0 OR failed_open > 0 OR struck > 0)".into());
     }
     let text = format!(
         "SELECT DISTINCT {} FROM {}{} LIMIT {}",
@@ -188,7 +219,12 @@ fn keys(
     )
 }
 
-/// Terms for the view of all rows, on what only single rows have.
+/// The view of the rows that lie by themselves.
+pub(crate) fn view(database: Database) -> &'static str {
+    Lie::of(database).view
+}
+
+/// Terms for that view, on what only single rows have.
 pub(crate) fn row_terms(sql: &mut Sql, database: Database, filter: &Filter) -> Vec<String> {
     let lie = Lie::of(database);
     let mut terms = lie.terms_of_rows(sql, filter);
@@ -201,10 +237,10 @@ pub(crate) fn row_terms(sql: &mut Sql, database: Database, filter: &Filter) -> V
 pub(crate) fn one(store: &mut dyn Store, id: &str) -> Result<Option<Row>, LedgerError> {
     let lie = Lie::of(store.database());
     let Some(key) = lie.find(store, id)? else {
-        return Ok(None);
+        return Ok(bundles::find(store, id)?.map(|(_, row)| row));
     };
-    let (columns, last) = (AUDIT.column_list(""), lie.last);
-    let sql = format!("SELECT {columns} FROM audit WHERE {last} = $1");
+    let (columns, last, view) = (AUDIT.column_list(""), lie.last, lie.view);
+    let sql = format!("SELECT {columns} FROM {view} WHERE {last} = $1");
     let key = [key];
     let Some(found) = store.query(&sql, &key)?.into_iter().next() else {
         return Ok(None);

@@ -24,6 +24,11 @@ pub(crate) fn first_at(at: Millis) -> i64 {
     }
 }
 
+/// The time of the row with this number.
+pub(crate) fn time(number: i64) -> Millis {
+    number >> TURN_BITS
+}
+
 /// What tells a request's id from others of the same millisecond, if the id begins with this time.
 pub(crate) fn fresh(id: &str, at: Millis) -> Option<i64> {
     let (time, fresh) = id.as_bytes().split_at_checked(TIME_DIGITS)?;

@@ -85,7 +85,8 @@ thread_local! {
     static REMEMBERED: RefCell<Vec<Arc<Row>>> = const { RefCell::new(Vec::new()) };
 }
 
-fn is_plain(row: &Row) -> bool {
+/// Whether it has nothing but what [`Figures`] and [`Alike`] tell.
+pub(crate) fn is_plain(row: &Row) -> bool {
     row.plan.is_none() && row.session.is_none() && !row.has_change()
 }
 

@@ -15,7 +15,7 @@ pub struct Filter {
     pub model: Option<String>,
     /// Of this conversation.
     pub session: Option<String>,
-    /// The client got a status of 400 or more, or the original went out in doubt.
+    /// The client got a status of 400 or more or no answer, the original went out in doubt, or the provider rejected a change.
     pub only_trouble: bool,
     /// Only rows where a mechanic fired.
     pub only_changed: bool,
@@ -63,7 +63,7 @@ pub struct Totals {
     pub failed_open: u64,
     /// Of these, rejected by the provider after a change.
     pub struck: u64,
-    /// Of these, answered with a status of 400 or more.
+    /// Of these, answered with a status of 400 or more, or not at all.
     pub errors: u64,
     /// Characters in.
     pub chars_before: u64,
@@ -95,6 +95,18 @@ pub struct Totals {
     pub actual_usd: f64,
     /// Rows whose saving is negative.
     pub net_negative: u64,
+    /// Predicted input tokens as sent, of the rows where the provider's count is known too.
+    pub predicted_tokens: u64,
+    /// Of these, predicted to be read from the cache.
+    pub predicted_cache_read_tokens: u64,
+    /// Of these, predicted to be written to it.
+    pub predicted_cache_write_tokens: u64,
+    /// The provider's counts of the same rows.
+    pub billed_tokens: u64,
+    /// Of these, read from the cache.
+    pub billed_cache_read_tokens: u64,
+    /// Of these, written to it.
+    pub billed_cache_write_tokens: u64,
     /// Sum of the added latency, microseconds.
     pub added_us: u64,
 }

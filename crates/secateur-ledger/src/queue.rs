@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::ingest::Sight;
 use crate::late_plan::LatePlan;
 use crate::record::Record;
 
@@ -31,6 +32,7 @@ pub(crate) struct InFlight {
     pub(crate) records: Arc<Vec<Record>>,
     pub(crate) since: Instant,
     pub(crate) state: Flight,
+    pub(crate) sight: Sight,
     pub(crate) is_taken: bool,
     pub(crate) is_spooled: bool,
 }

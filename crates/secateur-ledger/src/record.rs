@@ -8,6 +8,7 @@ use crate::late_plan::LatePlan;
 use crate::number::LAST_TIME;
 use crate::plain::{Figures, Plain};
 use crate::row::Row;
+use crate::shadow::ShadowCall;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
 pub(crate) const MAX_PLAN_BYTES: usize = 256 * 1024;
@@ -25,6 +26,7 @@ pub(crate) enum Record {
     #[serde(rename = "Row", skip_deserializing)]
     Plain(Plain),
     Score(Score),
+    Shadow(ShadowCall),
 }
 
 impl Record {
@@ -64,6 +66,9 @@ impl Record {
             Self::Score(score) => {
                 size_of::<Score>() + score.workload.len() + score.stack.len() + 64
             }
+            Self::Shadow(call) => {
+                size_of::<ShadowCall>() + call.workload.len() + call.stack.len() + 64
+            }
         }
     }
 
@@ -82,6 +87,17 @@ impl Record {
             score.score = 0.0;
         }
         Self::Score(score)
+    }
+
+    /// A call, fit for any database.
+    pub(crate) fn shadow(mut call: ShadowCall) -> Self {
+        for text in [&mut call.id, &mut call.workload, &mut call.stack] {
+            fit_text(text, MAX_NAME_BYTES);
+        }
+        if !call.usd.is_finite() {
+            call.usd = 0.0;
+        }
+        Self::Shadow(call)
     }
 
     /// Gives a row its plan.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::columns::is_error;
 use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
 use crate::plain::Entry;
@@ -25,7 +26,11 @@ pub(crate) const SUMS: &[(&str, bool, &str)] = &[
         false,
         "CASE WHEN struck_stack <> '' THEN 1 ELSE 0 END",
     ),
-    ("errors", false, "CASE WHEN status >= 400 THEN 1 ELSE 0 END"),
+    (
+        "errors",
+        false,
+        "CASE WHEN status >= 400 OR status = 0 THEN 1 ELSE 0 END",
+    ),
     ("chars_before", false, "chars_before"),
     ("chars_after", false, "chars_after"),
     ("compress_chars_before", false, "compress_chars_before"),
@@ -45,6 +50,16 @@ pub(crate) const SUMS: &[(&str, bool, &str)] = &[
         false,
         "CASE WHEN saved_usd < 0 THEN 1 ELSE 0 END",
     ),
+    ("predicted_tokens", false, COUNTED_PREDICTED),
+    ("predicted_cache_read_tokens", false, COUNTED_PREDICTED_READ),
+    (
+        "predicted_cache_write_tokens",
+        false,
+        COUNTED_PREDICTED_WRITE,
+    ),
+    ("billed_tokens", false, COUNTED_BILLED),
+    ("billed_cache_read_tokens", false, COUNTED_BILLED_READ),
+    ("billed_cache_write_tokens", false, COUNTED_BILLED_WRITE),
     ("added_us", false, "added_us"),
 ];
 
@@ -53,13 +68,24 @@ const RECONCILED_WITHOUT: &str = "CASE WHEN predicted_usd_with IS NOT NULL AND a
 const RECONCILED_WITH: &str = "CASE WHEN predicted_usd_without IS NOT NULL AND actual_input_usd IS NOT NULL THEN predicted_usd_with END";
 const RECONCILED_BILLED: &str = "CASE WHEN predicted_usd_without IS NOT NULL AND predicted_usd_with IS NOT NULL THEN actual_input_usd END";
 
-fn add_row(totals: &mut Totals, Entry { own, like: row }: Entry<'_>) {
+const COUNTED_PREDICTED: &str =
+    "CASE WHEN input_tokens IS NOT NULL THEN predicted_tokens_after END";
+const COUNTED_PREDICTED_READ: &str =
+    "CASE WHEN input_tokens IS NOT NULL THEN predicted_cache_read_tokens END";
+const COUNTED_PREDICTED_WRITE: &str =
+    "CASE WHEN input_tokens IS NOT NULL THEN predicted_cache_write_tokens END";
+const COUNTED_BILLED: &str = "CASE WHEN predicted_tokens_after IS NOT NULL THEN input_tokens END";
+const COUNTED_BILLED_READ: &str = "CASE WHEN predicted_tokens_after IS NOT NULL AND input_tokens IS NOT NULL THEN cache_read_tokens END";
+const COUNTED_BILLED_WRITE: &str = "CASE WHEN predicted_tokens_after IS NOT NULL AND input_tokens IS NOT NULL THEN cache_write_tokens END";
+
+/// Adds one row.
+pub(crate) fn add_row(totals: &mut Totals, Entry { own, like: row }: Entry<'_>) {
     let receipt = &row.receipt;
     totals.requests += 1;
     totals.changed += u64::from(!row.stack.is_empty());
     totals.failed_open += u64::from(row.failed_open.is_some());
     totals.struck += u64::from(!row.struck_stack.is_empty());
-    totals.errors += u64::from(row.status >= 400);
+    totals.errors += u64::from(is_error(row.status));
     totals.chars_before += row.chars_before.unwrap_or(0);
     totals.chars_after += row.chars_after.unwrap_or(0);
     if let Some(compress) = row.compress {
@@ -83,6 +109,14 @@ fn add_row(totals: &mut Totals, Entry { own, like: row }: Entry<'_>) {
     }
     totals.actual_usd += own.actual_usd.unwrap_or(0.0);
     totals.net_negative += u64::from(receipt.saved_usd.is_some_and(|saved| saved < 0.0));
+    if let (Some(predicted), Some(billed)) = (receipt.predicted_tokens_after, own.usage.input) {
+        totals.predicted_tokens += predicted;
+        totals.predicted_cache_read_tokens += receipt.predicted_cache_read.unwrap_or(0);
+        totals.predicted_cache_write_tokens += receipt.predicted_cache_write.unwrap_or(0);
+        totals.billed_tokens += billed;
+        totals.billed_cache_read_tokens += own.usage.cache_read.unwrap_or(0);
+        totals.billed_cache_write_tokens += own.usage.cache_write.unwrap_or(0);
+    }
     totals.added_us += own.added_us;
 }
 
@@ -107,6 +141,12 @@ pub(crate) fn add_totals(sum: &mut Totals, other: &Totals) {
     sum.reconciled_usd += other.reconciled_usd;
     sum.actual_usd += other.actual_usd;
     sum.net_negative += other.net_negative;
+    sum.predicted_tokens += other.predicted_tokens;
+    sum.predicted_cache_read_tokens += other.predicted_cache_read_tokens;
+    sum.predicted_cache_write_tokens += other.predicted_cache_write_tokens;
+    sum.billed_tokens += other.billed_tokens;
+    sum.billed_cache_read_tokens += other.billed_cache_read_tokens;
+    sum.billed_cache_write_tokens += other.billed_cache_write_tokens;
     sum.added_us += other.added_us;
 }
 
@@ -132,6 +172,12 @@ fn values(totals: &Totals) -> Vec<Value<'_>> {
         Value::Real(totals.reconciled_usd),
         Value::Real(totals.actual_usd),
         Value::count(totals.net_negative),
+        Value::count(totals.predicted_tokens),
+        Value::count(totals.predicted_cache_read_tokens),
+        Value::count(totals.predicted_cache_write_tokens),
+        Value::count(totals.billed_tokens),
+        Value::count(totals.billed_cache_read_tokens),
+        Value::count(totals.billed_cache_write_tokens),
         Value::count(totals.added_us),
     ]
 }
@@ -162,6 +208,12 @@ pub(crate) fn totals_from(values: Vec<Value<'_>>) -> Result<Totals, LedgerError>
         reconciled_usd: take().into_real()?,
         actual_usd: take().into_real()?,
         net_negative: take().into_count()?,
+        predicted_tokens: take().into_count()?,
+        predicted_cache_read_tokens: take().into_count()?,
+        predicted_cache_write_tokens: take().into_count()?,
+        billed_tokens: take().into_count()?,
+        billed_cache_read_tokens: take().into_count()?,
+        billed_cache_write_tokens: take().into_count()?,
         added_us: take().into_count()?,
     })
 }

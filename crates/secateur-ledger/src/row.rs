@@ -47,6 +47,10 @@ pub struct ReceiptRow {
     pub predicted_tokens_before: Option<u64>,
     /// Input tokens of the body as sent.
     pub predicted_tokens_after: Option<u64>,
+    /// Of these, what the provider was expected to read from its cache.
+    pub predicted_cache_read: Option<u64>,
+    /// Of these, what it was expected to write to it.
+    pub predicted_cache_write: Option<u64>,
     /// Whether these were counted with the model's own vocabulary; else an estimate.
     pub tokens_are_exact: bool,
     /// Input cost had nothing been cut.
@@ -72,7 +76,7 @@ pub struct ReceiptRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The request's id, as in `x-secateur-request-id`. Unique: a second row with it is the same row.
+    /// The request's id, as in `x-secateur-request-id`. Unique: what is replayed with it is the same row.
     pub id: String,
     /// When it came in.
     pub at: Millis,
@@ -163,6 +167,8 @@ impl Row {
                 self.first_edit_at,
                 receipt.predicted_tokens_before,
                 receipt.predicted_tokens_after,
+                receipt.predicted_cache_read,
+                receipt.predicted_cache_write,
             ]
             .iter()
             .any(Option::is_some)

@@ -1,15 +1,16 @@
 //! Sums over rows: from the daily roll-ups wherever the filter lets whole days through, from the rows
 //! themselves for the rest.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::error::LedgerError;
-use crate::listing::{Sql, all_of, row_terms, series_terms};
+use crate::listing::{Sql, all_of, bundles, row_terms, series_terms, view};
 use crate::moment::{DAY_MS, day_of};
 use crate::query::{Filter, GroupBy, Totals};
-use crate::rollup::{SUMS, add_totals, totals_from};
+use crate::rollup::{SUMS, add_row, add_totals, totals_from};
 use crate::row::Millis;
-use crate::store::{Store, Value};
+use crate::store::{Database, Store, Value};
 
 /// By the group's name.
 pub(crate) fn totals(
@@ -58,13 +59,16 @@ pub(crate) fn totals(
 type Groups = BTreeMap<String, Totals>;
 
 fn add(groups: &mut Groups, totals: &Totals) {
-    let sum = groups
-        .entry(totals.group.clone())
-        .or_insert_with(|| Totals {
-            group: totals.group.clone(),
-            ..Totals::default()
-        });
-    add_totals(sum, totals);
+    add_totals(sum_of(groups, &totals.group), totals);
+}
+
+/// The sums of a group, which may be new.
+fn sum_of<'g>(groups: &'g mut Groups, group: &str) -> &'g mut Totals {
+    let new = |group: &String| Totals {
+        group: group.clone(),
+        ..Totals::default()
+    };
+    groups.entry(group.to_owned()).or_insert_with_key(new)
 }
 
 fn from_days(
@@ -134,8 +138,9 @@ fn from_rows(
         GroupBy::Day => &day,
     };
     let text = format!(
-        "SELECT {group}, {} FROM audit{}{}",
+        "SELECT {group}, {} FROM {}{}{}",
         sums.join(", "),
+        view(store.database()),
         all_of(&terms),
         group_by(by, group)
     );
@@ -146,6 +151,19 @@ fn from_rows(
             totals.group = day_of(number * DAY_MS);
         }
         add(groups, &totals);
+    }
+    if store.database() == Database::Sqlite {
+        bundles::each(store, filter, |entry| {
+            let row = entry.like;
+            let group = match by {
+                GroupBy::All => Cow::Borrowed(""),
+                GroupBy::Workload => row.workload.as_str().into(),
+                GroupBy::Stack => row.stack.as_str().into(),
+                GroupBy::Model => row.model.as_deref().unwrap_or_default().into(),
+                GroupBy::Day => day_of(entry.own.at).into(),
+            };
+            add_row(sum_of(groups, &group), entry);
+        })?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::error::LedgerError;
-use crate::ingest::{self, Written};
+use crate::ingest::{self, Sight, Written};
 use crate::pace::Pace;
 use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State, Waiting};
 use crate::record::Record;
@@ -137,6 +137,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
         Some(batch) if batch.state == Flight::Failed && is_up => {
             batch.state = Flight::Pending;
             batch.is_taken = false;
+            batch.sight = Sight::Again;
             batch.since = Instant::now();
             queue.for_writer.notify_one();
             (state, true)
@@ -168,6 +169,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
                 records,
                 since: Instant::now(),
                 state: Flight::Pending,
+                sight: Sight::First,
                 is_taken: false,
                 is_spooled: false,
             });
@@ -275,9 +277,9 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
             .filter(|batch| batch.state == Flight::Pending && !batch.is_taken);
         if let Some(batch) = batch {
             batch.is_taken = true;
-            let records = Arc::clone(&batch.records);
+            let (records, sight) = (Arc::clone(&batch.records), batch.sight);
             drop(state);
-            write_batch(shared, &mut line, &records);
+            write_batch(shared, &mut line, &records, sight);
             continue;
         }
         if state.is_drained {
@@ -316,12 +318,12 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
     }
 }
 
-fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>) {
+fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>, sight: Sight) {
     let queue = &shared.queue;
     let outcome = match line.store.as_deref_mut() {
         Some(store) => {
             let pace = Pace::new(queue);
-            ingest::write(store, records, &|| pace.rest())
+            ingest::write(store, records, sight, &|| pace.rest())
         }
         None => Err(LedgerError::Unreachable("not connected".into())),
     };
@@ -414,7 +416,7 @@ fn replay_segment(
     Counters::add(&shared.counters.lost, frames.unknown);
     for records in frames.records.chunks(BATCH_ROWS) {
         let pace = Pace::new(&shared.queue);
-        let written = ingest::write(store, records, &|| pace.rest())?;
+        let written = ingest::write(store, records, Sight::Again, &|| pace.rest())?;
         count(shared, written.new + written.impossible, &written);
     }
     // Only now: a death before this line replays the segment again, and adds nothing.
@@ -470,6 +472,7 @@ mod tests {
         fn insert_rows<'r>(
             &mut self,
             rows: &[Entry<'r>],
+            _: Sight,
             _: &dyn Fn(),
         ) -> Result<Vec<Entry<'r>>, LedgerError> {
             Ok(rows.to_vec())

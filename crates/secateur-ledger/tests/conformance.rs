@@ -7,6 +7,7 @@
     reason = "helpers of tests"
 )]
 
+mod burst;
 mod suite;
 
 use std::collections::BTreeMap;
@@ -46,10 +47,12 @@ on_both!(
     rows_come_back_as_they_went_in,
     pages_and_filters_agree_with_a_plain_walk,
     sums_agree_with_a_plain_walk,
+    bursts_of_rows_are_found_like_others,
     a_row_recorded_twice_counts_once,
     decisions_reach_everyone,
     scores_are_kept_by_stack_and_day,
     captured_text_is_found_until_its_limits_take_it,
+    comparisons_and_ended_sessions_are_kept,
     old_rows_go_and_sums_stay,
     held_out_sessions_are_compared,
     rows_that_a_database_cannot_hold_harm_nobody,
@@ -124,7 +127,11 @@ fn fits(filter: &Filter, row: &Row) -> bool {
         && is(&filter.stack, &row.stack)
         && is(&filter.model, row.model.as_deref().unwrap_or_default())
         && is(&filter.session, row.session.as_deref().unwrap_or_default())
-        && (!filter.only_trouble || row.status >= 400 || row.failed_open.is_some())
+        && (!filter.only_trouble
+            || row.status >= 400
+            || row.status == 0
+            || row.failed_open.is_some()
+            || !row.struck_stack.is_empty())
         && (!filter.only_changed || !row.stack.is_empty())
         && filter.since.is_none_or(|since| row.at >= since)
         && filter.until.is_none_or(|until| row.at < until)
@@ -160,9 +167,13 @@ async fn pages_and_filters_agree_with_a_plain_walk(url: &str, folder: &std::path
     ledger.record(twin.clone());
     ledger.flush().await;
     settled(&ledger).await;
+    has_these_pages(&ledger, rows.into_iter().chain([twin]).collect()).await;
+}
+
+/// Whatever the filter. The rows need not be in order.
+async fn has_these_pages(ledger: &Ledger, rows: Vec<Row>) {
     let mut newest_first: Vec<Row> = rows
         .into_iter()
-        .chain([twin])
         .map(|row| Row { plan: None, ..row })
         .collect();
     newest_first.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
@@ -208,24 +219,40 @@ fn plain_sums(rows: &[Row], filter: &Filter, by: GroupBy) -> BTreeMap<String, To
         sum.changed += u64::from(!row.stack.is_empty());
         sum.failed_open += u64::from(row.failed_open.is_some());
         sum.struck += u64::from(!row.struck_stack.is_empty());
-        sum.errors += u64::from(row.status >= 400);
-        sum.chars_before += row.chars_before.unwrap();
-        sum.chars_after += row.chars_after.unwrap();
+        sum.errors += u64::from(row.status >= 400 || row.status == 0);
+        sum.chars_before += row.chars_before.unwrap_or(0);
+        sum.chars_after += row.chars_after.unwrap_or(0);
         sum.compress_chars_before += row.compress.map_or(0, |compress| compress.chars_before);
         sum.compress_chars_after += row.compress.map_or(0, |compress| compress.chars_after);
-        sum.input_tokens += row.usage.input.unwrap();
-        sum.cache_read_tokens += row.usage.cache_read.unwrap();
-        sum.cache_write_tokens += row.usage.cache_write.unwrap();
-        sum.output_tokens += row.usage.output.unwrap();
-        sum.tokens_saved += row.receipt.tokens_saved.unwrap();
-        sum.saved_usd += row.receipt.saved_usd.unwrap();
-        if let Some(billed) = row.receipt.actual_input_usd {
-            sum.predicted_usd_without += row.receipt.predicted_usd_without.unwrap();
-            sum.predicted_usd_with += row.receipt.predicted_usd_with.unwrap();
+        sum.input_tokens += row.usage.input.unwrap_or(0);
+        sum.cache_read_tokens += row.usage.cache_read.unwrap_or(0);
+        sum.cache_write_tokens += row.usage.cache_write.unwrap_or(0);
+        sum.output_tokens += row.usage.output.unwrap_or(0);
+        sum.tokens_saved += row.receipt.tokens_saved.unwrap_or(0);
+        sum.saved_usd += row.receipt.saved_usd.unwrap_or(0.0);
+        let (without, with) = (
+            row.receipt.predicted_usd_without,
+            row.receipt.predicted_usd_with,
+        );
+        if let (Some(without), Some(with), Some(billed)) =
+            (without, with, row.receipt.actual_input_usd)
+        {
+            sum.predicted_usd_without += without;
+            sum.predicted_usd_with += with;
             sum.reconciled_usd += billed;
         }
-        sum.actual_usd += row.receipt.actual_usd.unwrap();
-        sum.net_negative += u64::from(row.receipt.saved_usd.unwrap() < 0.0);
+        sum.actual_usd += row.receipt.actual_usd.unwrap_or(0.0);
+        sum.net_negative += u64::from(row.receipt.saved_usd.unwrap_or(0.0) < 0.0);
+        if let (Some(predicted), Some(billed)) =
+            (row.receipt.predicted_tokens_after, row.usage.input)
+        {
+            sum.predicted_tokens += predicted;
+            sum.predicted_cache_read_tokens += row.receipt.predicted_cache_read.unwrap_or(0);
+            sum.predicted_cache_write_tokens += row.receipt.predicted_cache_write.unwrap_or(0);
+            sum.billed_tokens += billed;
+            sum.billed_cache_read_tokens += row.usage.cache_read.unwrap_or(0);
+            sum.billed_cache_write_tokens += row.usage.cache_write.unwrap_or(0);
+        }
         sum.added_us += row.added_us;
     }
     groups
@@ -253,8 +280,13 @@ async fn sums_agree_with_a_plain_walk(url: &str, folder: &std::path::Path) {
         (Some(MONDAY + 5_000_000), Some(MONDAY + 6_000_000)),
         (Some(MONDAY + DAY_MS - 60_000), None),
     ];
+    has_these_sums(&ledger, &rows, &edges).await;
+}
+
+/// Whatever the filter, from one edge to the other.
+async fn has_these_sums(ledger: &Ledger, rows: &[Row], edges: &[(Option<i64>, Option<i64>)]) {
     for filter in filters().into_iter().step_by(3) {
-        for (since, until) in edges {
+        for &(since, until) in edges {
             let filter = Filter {
                 since,
                 until,
@@ -268,13 +300,91 @@ async fn sums_agree_with_a_plain_walk(url: &str, folder: &std::path::Path) {
                 GroupBy::Day,
             ] {
                 let found = ledger.totals(&filter, by).await.unwrap();
-                let wanted = plain_sums(&rows, &filter, by);
+                let wanted = plain_sums(rows, &filter, by);
                 let found: Vec<Totals> = found.iter().map(rounded).collect();
                 let wanted: Vec<Totals> = wanted.values().map(rounded).collect();
                 assert_eq!(found, wanted, "{filter:?} {by:?}");
             }
         }
     }
+}
+
+async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std::path::Path) {
+    let ledger = open(url, &folder.join("spool")).await;
+    let rows: Vec<Row> = (0..6_000).map(burst::row).collect();
+    // Requests end in another order than they begin: what comes together is of many times.
+    for part in 0..5 {
+        let of_part = rows.iter().filter(|row| row.at % 5 == part);
+        of_part.for_each(|row| ledger.record(row.clone()));
+        ledger.flush().await;
+        settled(&ledger).await;
+    }
+    let all = ledger.rows(&Filter::default(), None, 10_000).await.unwrap();
+    assert_eq!(all.len(), rows.len());
+    for row in rows.iter().step_by(97) {
+        assert_eq!(ledger.row(&row.id).await.unwrap().as_ref(), Some(row));
+    }
+    let burst = rows[3_000].at;
+    let edges = [
+        (None, None),
+        (Some(burst + 3), Some(burst + 200)),
+        (Some(burst + 111), None),
+        (None, Some(burst + 1)),
+        (Some(burst + 1_000), Some(burst + 2_000)),
+    ];
+    has_these_sums(&ledger, &rows, &edges).await;
+    for (since, until) in edges {
+        let filter = Filter {
+            workload: Some("rag".into()),
+            since,
+            until,
+            ..Filter::default()
+        };
+        let found = ledger.rows(&filter, None, 10_000).await.unwrap().len();
+        assert_eq!(found, rows.iter().filter(|row| fits(&filter, row)).count());
+    }
+    has_these_pages(&ledger, rows.clone()).await;
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        plain_sql_finds_them(path, &rows);
+    }
+}
+
+/// What anybody sees who opens the file: every row, though most lie in bundles.
+fn plain_sql_finds_them(path: &str, rows: &[Row]) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert!(count("SELECT SUM(json_array_length(entries)) FROM audit_bundle") > 4_000);
+    let sql = "SELECT id || ' ' || at_ms || ' ' || workload || ' ' || model || ' ' || status || ' ' || bytes_after \
+               || ' ' || COALESCE(upstream_head_us, '-') || ' ' || COALESCE(output_tokens, '-') \
+               || ' ' || CAST(ROUND(COALESCE(actual_input_usd, -1) * 1e12) AS INTEGER) FROM audit ORDER BY at_ms, id";
+    let mut all = file.prepare(sql).unwrap();
+    let found: Vec<String> = all
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
+    let count_or_dash =
+        |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+    let told = |row: &Row| {
+        format!(
+            "{} {} {} {} {} {} {} {} {}",
+            row.id,
+            row.at,
+            row.workload,
+            row.model.as_deref().unwrap_or_default(),
+            row.status,
+            row.bytes_after,
+            count_or_dash(row.upstream_head_us),
+            count_or_dash(row.usage.output),
+            (row.receipt.actual_input_usd.unwrap_or(-1.0) * 1e12).round() as i64,
+        )
+    };
+    assert_eq!(found, rows.iter().map(told).collect::<Vec<_>>());
+    let changed = rows.iter().filter(|row| !row.stack.is_empty()).count();
+    assert_eq!(
+        count("SELECT COUNT(*) FROM optimize_savings"),
+        i64::try_from(changed).unwrap()
+    );
 }
 
 async fn a_row_recorded_twice_counts_once(url: &str, folder: &std::path::Path) {
@@ -449,6 +559,7 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         workload: "agent".into(),
         at: wall_clock() - 60_000 + number,
         text: "secret é ".chars().cycle().take(bytes).collect(),
+        after: None,
     };
     ledger
         .capture(vec![cut(2, 300), cut(1, 300), cut(2, 300)])
@@ -465,6 +576,21 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         ledger.recall("chat", "cut-1").await.unwrap(),
         Recalled::Unknown
     );
+    let replaced = CapturedCut {
+        after: Some("[cut]".into()),
+        workload: "rag".into(),
+        ..cut(1, 300)
+    };
+    ledger.capture(vec![replaced]).await.unwrap();
+    let found = ledger.recall("rag", "cut-1").await.unwrap();
+    assert!(
+        matches!(&found, Recalled::Text { after: Some(after), .. } if after == "[cut]"),
+        "{found:?}"
+    );
+    let found = ledger.captured_of("request").await.unwrap();
+    let after = |cut: &CapturedCut| (cut.workload == "rag").then(|| cut.after.clone());
+    let after: Vec<_> = found.iter().filter_map(after).collect();
+    assert_eq!((found.len(), after), (3, vec![Some("[cut]".into())]));
     // The third does not fit beside the first two: the oldest goes.
     ledger.capture(vec![cut(3, 400)]).await.unwrap();
     assert!(matches!(
@@ -500,6 +626,76 @@ async fn captured_text_is_found_until_its_limits_take_it(url: &str, folder: &std
         no_key.recall("agent", "cut-2").await,
         Err(LedgerError::NoCaptureKey)
     ));
+}
+
+async fn comparisons_and_ended_sessions_are_kept(url: &str, folder: &std::path::Path) {
+    let ledger = open(url, &folder.join("spool")).await;
+    for number in 0..6 {
+        let call = secateur_ledger::ShadowCall {
+            id: format!("call-{number}"),
+            at: MONDAY + number * DAY_MS / 2,
+            workload: ["agent", "chat"][usize::from(number == 3)].into(),
+            stack: "m7".into(),
+            usd: 0.5,
+        };
+        // Told twice, it is still one.
+        ledger.record_shadow(call.clone());
+        ledger.record_shadow(call);
+    }
+    ledger.flush().await;
+    settled(&ledger).await;
+    let costs = |workload: Option<&'static str>, since| {
+        let ledger = ledger.clone();
+        async move {
+            let found = ledger.shadow_costs(workload, since).await.unwrap();
+            found
+                .into_iter()
+                .map(|cost| (cost.day, cost.workload, cost.calls, cost.usd))
+                .collect::<Vec<_>>()
+        }
+    };
+    let line = |day: &str, workload: &str, calls: u64| {
+        (
+            day.to_owned(),
+            workload.to_owned(),
+            calls,
+            calls as f64 / 2.0,
+        )
+    };
+    assert_eq!(
+        costs(None, 0).await,
+        [
+            line("2026-11-16", "agent", 2),
+            line("2026-11-17", "agent", 1),
+            line("2026-11-17", "chat", 1),
+            line("2026-11-18", "agent", 2),
+        ]
+    );
+    assert_eq!(
+        costs(Some("agent"), MONDAY + DAY_MS).await,
+        [
+            line("2026-11-17", "agent", 1),
+            line("2026-11-18", "agent", 2)
+        ]
+    );
+    ledger
+        .end_session("one", wall_clock() + 60_000)
+        .await
+        .unwrap();
+    ledger
+        .end_session("late", wall_clock() - 60_000)
+        .await
+        .unwrap();
+    let again = open(url, &folder.join("spool")).await;
+    assert!(again.is_session_ended("one").await.unwrap());
+    assert!(!again.is_session_ended("other").await.unwrap());
+    // Those whose time is over are forgotten when the next one ends.
+    again
+        .end_session("two", wall_clock() + 60_000)
+        .await
+        .unwrap();
+    assert!(!ledger.is_session_ended("late").await.unwrap());
+    assert!(ledger.is_session_ended("one").await.unwrap());
 }
 
 async fn old_rows_go_and_sums_stay(url: &str, folder: &std::path::Path) {

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
+mod burst;
 mod suite;
 
 use std::io::{BufRead, BufReader};
@@ -12,9 +13,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use burst::row;
 use secateur_ledger::testing::Postgres;
 use secateur_ledger::{Filter, GroupBy, Ledger, LedgerStats};
-use suite::{open, row};
+use suite::open;
 
 const CHILD: &str = "a_process_under_load";
 
@@ -184,15 +186,16 @@ fn is_sound(path: &Path) {
     assert_eq!(verdict, "ok");
 }
 
-async fn killed_under_load(url: &str, folder: &Path) -> u64 {
+/// The rows before `first` are there already; how many there are in the end.
+async fn killed_under_load(url: &str, folder: &Path, first: u64) -> u64 {
     let spool = folder.join("spool");
-    let load = Load::start(&mut Load::direct(), url, &spool, &[]);
-    load.reach(4_000);
+    let load = Load::start(&mut Load::direct(), url, &spool, &[("LOAD_FIRST", first)]);
+    load.reach(first + 4_000);
     std::thread::sleep(Duration::from_millis(1_500));
     let safe = load.kill();
     let ledger = open(url, &spool).await;
     let found = count_without_gap(&ledger).await;
-    assert!(safe >= 4_000 && found >= safe, "{found} of {safe}");
+    assert!(safe >= first + 4_000 && found >= safe, "{found} of {safe}");
     found
 }
 
@@ -201,8 +204,9 @@ async fn sqlite_keeps_all_but_the_last_second_when_killed_under_load() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let url = format!("sqlite:{}", path.display());
+    let mut count = 0;
     for _ in 0..2 {
-        killed_under_load(&url, folder.path()).await;
+        count = killed_under_load(&url, folder.path(), count).await;
         is_sound(&path);
     }
 }
@@ -211,7 +215,7 @@ async fn sqlite_keeps_all_but_the_last_second_when_killed_under_load() {
 async fn postgres_has_all_but_the_last_second_when_the_proxy_is_killed_under_load() {
     let folder = tempfile::tempdir().unwrap();
     let url = Postgres::shared().new_database();
-    killed_under_load(&url, folder.path()).await;
+    killed_under_load(&url, folder.path(), 0).await;
 }
 
 /// Seconds without a database: a few, or the whole minute with SECATEUR_LONG_TESTS=1.
@@ -311,13 +315,13 @@ async fn a_full_disk_costs_nothing_while_the_spool_has_room() {
         &mut Load::with_small_files(8_192),
         &url,
         &spool,
-        &[("LOAD_COUNT", 10_000)],
+        &[("LOAD_COUNT", 60_000), ("LOAD_PER_TICK", 200)],
     );
     let stats = load.finish();
     println!("{stats:?}");
     assert!(stats.spooled > 0 && stats.lost == 0, "{stats:?}");
     let ledger = open(&url, &spool).await;
-    assert_eq!(count_without_gap(&ledger).await, 10_000);
+    assert_eq!(count_without_gap(&ledger).await, 60_000);
     ledger.close().await;
     is_sound(&path);
 }

@@ -84,8 +84,12 @@ impl Portal {
         }
         let mut found = Vec::new();
         for id in ids.into_iter().take(MAX_CAPTURED) {
-            if let Recalled::Text { text, request, at } =
-                self.ledger.recall(&row.workload, &id).await?
+            if let Recalled::Text {
+                text,
+                after,
+                request,
+                at,
+            } = self.ledger.recall(&row.workload, &id).await?
             {
                 found.push(CapturedCut {
                     id,
@@ -94,6 +98,7 @@ impl Portal {
                     workload: row.workload.clone(),
                     at,
                     text,
+                    after,
                 });
             }
         }

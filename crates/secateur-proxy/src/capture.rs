@@ -130,6 +130,7 @@ impl Capture {
                 workload: cut.workload.to_string(),
                 at: now(),
                 text: text.text,
+                after: None,
             };
             let texts = texts.into_iter().map(captured).collect();
             let is_kept = self.ledger.capture(texts).await.is_ok();

@@ -1,6 +1,6 @@
 //! How the rows of a database lie: by time and id in PostgreSQL, by number in SQLite (see `number.rs`).
 
-use super::{Sql, all_of};
+use super::{Sql, all_of, bundles};
 use crate::error::LedgerError;
 use crate::number::{LAST_TURN, first_at, fresh, time_of};
 use crate::query::{After, Filter};
@@ -9,6 +9,8 @@ use crate::store::{Database, Store, Value};
 /// See the module.
 pub(super) struct Lie {
     database: Database,
+    /// All columns of the rows that lie by themselves.
+    pub(super) view: &'static str,
     /// Where the columns of filters and keys are.
     pub(super) table: &'static str,
     /// What rows are in order of.
@@ -30,6 +32,7 @@ impl Lie {
         match database {
             Database::Postgres => Self {
                 database,
+                view: "audit",
                 table: "audit",
                 key: "at_ms, id",
                 last: "id",
@@ -41,6 +44,7 @@ impl Lie {
             },
             Database::Sqlite => Self {
                 database,
+                view: "audit_single",
                 table: "audit_row",
                 key: "seq",
                 last: "seq",
@@ -98,16 +102,18 @@ impl Lie {
 
     /// Where a list goes on. A row that is gone took all before it along, if it was too old.
     pub(super) fn place(&self, store: &mut dyn Store, after: &After) -> Result<Place, LedgerError> {
-        Ok(match self.database {
-            Database::Postgres => Place::Key(after.at, after.id.clone()),
-            Database::Sqlite => match self.find(store, &after.id)? {
-                Some(number) => Place::Number(number.into_int()?),
-                None => Place::Number(first_at(after.at)),
-            },
-        })
+        if self.database == Database::Postgres {
+            return Ok(Place::Key(after.at, after.id.clone()));
+        }
+        if let Some(number) = self.find(store, &after.id)? {
+            return Ok(Place::Number(number.into_int()?));
+        }
+        let bundled = bundles::find(store, &after.id)?;
+        let number = bundled.map_or(first_at(after.at), |(number, _)| number);
+        Ok(Place::Number(number))
     }
 
-    /// What finds the row with this id; it need not be there.
+    /// What finds the row with this id, if it lies by itself; in PostgreSQL it need not be there.
     pub(super) fn find(
         &self,
         store: &mut dyn Store,
@@ -120,11 +126,7 @@ impl Lie {
         let mut found = match in_time {
             Some((first, fresh)) => store.query(
                 "SELECT seq FROM audit_row WHERE seq BETWEEN $1 AND $2 AND fresh = $3",
-                &[
-                    Value::Int(first),
-                    Value::Int(first.saturating_add(LAST_TURN)),
-                    Value::Int(fresh),
-                ],
+                &[first, first.saturating_add(LAST_TURN), fresh].map(Value::Int),
             )?,
             None => Vec::new(),
         };
@@ -145,6 +147,14 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// Where rows lie by number.
+    pub(super) fn number(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Key(..) => None,
+        }
+    }
+
     pub(super) fn term(&self, sql: &mut Sql) -> String {
         match self {
             Self::Key(at, id) => {

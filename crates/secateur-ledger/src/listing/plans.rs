@@ -53,7 +53,9 @@ fn explained(
     filter: &Filter,
     after: Option<&After>,
 ) -> Option<String> {
-    let sql = page(store, filter, after, 50).unwrap()?;
+    let lie = Lie::of(store.database());
+    let after = after.map(|after| lie.place(store, after).unwrap());
+    let sql = page(store, &lie, filter, after.as_ref(), 50).unwrap()?;
     let plan = store
         .query(&format!("{prefix} {}", sql.text), &sql.values)
         .unwrap();
@@ -71,7 +73,9 @@ fn filled(url: &str) -> Box<dyn Store> {
     let records: Vec<Record> = (0..20_000).map(row).collect();
     for batch in records.chunks(2_000) {
         assert_eq!(
-            ingest::write(store.as_mut(), batch, &|| ()).unwrap().new,
+            ingest::write(store.as_mut(), batch, ingest::Sight::First, &|| ())
+                .unwrap()
+                .new,
             batch.len()
         );
     }
@@ -120,6 +124,29 @@ fn sqlite_walks_an_index_for_every_page() {
             );
         }
     }
+}
+
+#[test]
+fn sqlite_walks_an_index_for_bundles_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = filled(&format!(
+        "sqlite:{}",
+        folder.path().join("plans.db").display()
+    ));
+    let mut questions = 0;
+    for filter in filters() {
+        let Some(sql) = bundles::first_question(store.as_mut(), &filter) else {
+            continue;
+        };
+        questions += 1;
+        let plan = store
+            .query(&format!("EXPLAIN QUERY PLAN {}", sql.text), &sql.values)
+            .unwrap();
+        let plan = format!("{plan:?}");
+        assert!(plan.contains("SEARCH audit_bundle"), "{filter:?}\n{plan}");
+        assert!(!plan.contains("SCAN audit_bundle"), "{filter:?}\n{plan}");
+    }
+    assert!(questions > 3);
 }
 
 #[test]

@@ -18,6 +18,10 @@ const STEPS: &[(&str, &str)] = &[
         include_str!("../../migrations/sqlite/0003_small_rows.sql"),
         include_str!("../../migrations/postgres/0003_small_rows.sql"),
     ),
+    (
+        include_str!("../../migrations/sqlite/0004_bundles_and_receipts.sql"),
+        include_str!("../../migrations/postgres/0004_bundles_and_receipts.sql"),
+    ),
 ];
 
 /// The schema that this program writes.

@@ -9,6 +9,7 @@ mod migrate;
 mod postgres;
 mod several;
 mod sqlite;
+mod sqlite_bundles;
 mod sqlite_rows;
 mod tls;
 mod value;
@@ -18,6 +19,7 @@ pub(crate) use migrate::{check_version, is_behind, migrate};
 pub(crate) use value::{Kind, Table, Value};
 
 use crate::error::LedgerError;
+use crate::ingest::Sight;
 use crate::plain::Entry;
 
 /// Which database it is.
@@ -54,8 +56,24 @@ pub(crate) trait Store: Send {
     fn insert_rows<'r>(
         &mut self,
         rows: &[Entry<'r>],
+        sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError>;
+}
+
+/// Runs questions that are to see the same moment.
+pub(crate) fn in_snapshot<T>(
+    store: &mut dyn Store,
+    work: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError>,
+) -> Result<T, LedgerError> {
+    store.script(match store.database() {
+        Database::Sqlite => "BEGIN",
+        Database::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    })?;
+    let answer = work(store);
+    // Nothing was written.
+    store.rollback();
+    answer
 }
 
 /// Runs `work` in one transaction: all of it happens, or nothing.

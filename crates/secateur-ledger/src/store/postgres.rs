@@ -15,7 +15,7 @@ use super::value::{Kind, Table, Value};
 use super::{Database, Store};
 use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
 use crate::error::LedgerError;
-use crate::ingest::pack;
+use crate::ingest::{Sight, pack};
 use crate::plain::Entry;
 use crate::row::Row;
 
@@ -263,6 +263,7 @@ impl Store for Postgres {
     fn insert_rows<'r>(
         &mut self,
         rows: &[Entry<'r>],
+        _: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {
         let whole: Vec<Row> = rows.iter().map(Entry::row).collect();

@@ -11,6 +11,7 @@ use super::sqlite_rows::Rows;
 use super::value::{Table, Value};
 use super::{Database, Store};
 use crate::error::LedgerError;
+use crate::ingest::Sight;
 use crate::plain::Entry;
 
 pub(crate) struct Sqlite {
@@ -183,8 +184,9 @@ impl Store for Sqlite {
     fn insert_rows<'r>(
         &mut self,
         rows: &[Entry<'r>],
+        sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {
-        self.rows.insert(&self.connection, rows, rest)
+        self.rows.insert(&self.connection, rows, sight, rest)
     }
 }

@@ -1,19 +1,23 @@
 //! Rows of the audit into SQLite, each once.
 //!
-//! A row gets its number when it comes in: its time, and the next turn of that millisecond. A millisecond after all
-//! that are there has no rows yet, so most rows are new without a look at the table. Those of an earlier one, late or
-//! replayed, are compared with its rows.
+//! A row gets its number when it comes in: its time, and a turn that goes up with every row, whatever its time. So nobody has to
+//! look which numbers are taken: another row of the same millisecond has the same turn only if two millions came between them.
+//! What may be there already (a replay) is compared with the rows of its time first. Where many come together that have
+//! little to tell, they are bundled (`sqlite_bundles`).
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use rusqlite::Connection;
 
 use super::common::{Common, Commons, Recent};
 use super::several::{Places, Several};
 use super::sqlite::explain;
+use super::sqlite_bundles::{self, Bundles, Split};
+use crate::bundle::MAX_SPAN;
 use crate::columns::{is_trouble, steps_json};
 use crate::error::LedgerError;
-use crate::ingest::pack;
+use crate::ingest::{Sight, pack};
 use crate::number::{self, LAST_TURN, first_at};
 use crate::plain::Entry;
 use crate::row::Millis;
@@ -55,6 +59,8 @@ const CHANGE: &[&str] = &[
     "first_edit_at",
     "predicted_tokens_before",
     "predicted_tokens_after",
+    "predicted_cache_read_tokens",
+    "predicted_cache_write_tokens",
     "predicted_usd_without",
     "predicted_usd_with",
     "break_even_turns",
@@ -68,16 +74,17 @@ pub(super) struct Rows {
     row: Several,
     change: Several,
     plan: Several,
+    bundles: Bundles,
     commons: Commons,
+    /// Of the next row.
+    turn: i64,
 }
 
 /// A new row with its place.
-struct Placed<'r> {
-    seq: i64,
-    /// Whether SQLite gives this number by itself, being the one after the last: it need not look for the place then.
-    follows: bool,
-    common: Common,
-    entry: Entry<'r>,
+pub(super) struct Placed<'r> {
+    pub(super) seq: i64,
+    pub(super) common: Common,
+    pub(super) entry: Entry<'r>,
 }
 
 impl Rows {
@@ -86,7 +93,9 @@ impl Rows {
             row: Several::new("audit_row", ROW),
             change: Several::new("audit_change", CHANGE),
             plan: Several::new("audit_plan", &["seq", "plan"]),
+            bundles: Bundles::new(),
             commons: Commons::default(),
+            turn: first_turn(),
         }
     }
 
@@ -100,41 +109,46 @@ impl Rows {
         &mut self,
         connection: &Connection,
         rows: &[Entry<'r>],
+        sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {
-        let placed = self.place(connection, rows)?;
-        self.row
-            .insert(connection, &placed, bind_row, rest)
-            .map_err(explain)?;
-        // In a transaction nobody else adds rows, so this cannot be otherwise.
-        if let Some(last) = placed.last()
-            && connection.last_insert_rowid() != last.seq
-        {
-            return Err(LedgerError::Refused("rows got other numbers".into()));
-        }
+        let placed = self.place(connection, rows, sight)?;
+        let new = placed.iter().map(|placed| placed.entry).collect();
+        let split = Split::of(placed);
         let insert = || {
-            let changed: Vec<&Placed<'_>> = placed
-                .iter()
-                .filter(|placed| placed.entry.like.has_change())
-                .collect();
-            let bind = |places: &mut Places<'_>, placed: &&Placed<'_>| bind_change(places, placed);
-            self.change.insert(connection, &changed, bind, rest)?;
-            let plans: Vec<(i64, Vec<u8>)> = placed
-                .iter()
-                .filter_map(|placed| {
-                    let plan = pack(placed.entry.like.plan.as_deref()?);
-                    rest();
-                    Some((placed.seq, plan))
-                })
-                .collect();
-            let bind = |places: &mut Places<'_>, (seq, plan): &(i64, Vec<u8>)| {
-                places.put(Some(seq))?;
-                places.put(Some(plan))
-            };
-            self.plan.insert(connection, &plans, bind, rest)
+            self.bundles.insert(connection, &split.bundles, rest)?;
+            self.insert_single(connection, &split.single, rest)
         };
         insert().map_err(explain)?;
-        Ok(placed.iter().map(|placed| placed.entry).collect())
+        Ok(new)
+    }
+
+    fn insert_single(
+        &self,
+        connection: &Connection,
+        placed: &[Placed<'_>],
+        rest: &dyn Fn(),
+    ) -> rusqlite::Result<()> {
+        self.row.insert(connection, placed, bind_row, rest)?;
+        let changed: Vec<&Placed<'_>> = placed
+            .iter()
+            .filter(|placed| placed.entry.like.has_change())
+            .collect();
+        let bind = |places: &mut Places<'_>, placed: &&Placed<'_>| bind_change(places, placed);
+        self.change.insert(connection, &changed, bind, rest)?;
+        let plans: Vec<(i64, Vec<u8>)> = placed
+            .iter()
+            .filter_map(|placed| {
+                let plan = pack(placed.entry.like.plan.as_deref()?);
+                rest();
+                Some((placed.seq, plan))
+            })
+            .collect();
+        let bind = |places: &mut Places<'_>, (seq, plan): &(i64, Vec<u8>)| {
+            places.put(Some(seq))?;
+            places.put(Some(plan))
+        };
+        self.plan.insert(connection, &plans, bind, rest)
     }
 
     /// The new rows with their places.
@@ -142,44 +156,56 @@ impl Rows {
         &mut self,
         connection: &Connection,
         rows: &[Entry<'r>],
+        sight: Sight,
     ) -> Result<Vec<Placed<'r>>, LedgerError> {
-        let newest: i64 = connection
-            .prepare_cached("SELECT COALESCE(MAX(seq), -1) FROM audit_row")
-            .and_then(|mut newest| newest.query_row([], |row| row.get(0)))
-            .map_err(explain)?;
         let mut placed: Vec<Placed<'r>> = Vec::with_capacity(rows.len());
         let (mut names, mut recent) = (HashSet::new(), Recent::new());
-        for of_one_time in rows.chunk_by(|one, other| one.own.at == other.own.at) {
-            let Some(at) = of_one_time.first().map(|entry| entry.own.at) else {
-                continue;
-            };
-            let mut moment = match first_at(at) {
-                first if first > newest => Moment::new(first),
-                first => Moment::read(connection, first).map_err(explain)?,
-            };
-            for &entry in of_one_time {
-                let id = entry.like.id.as_str();
-                let is_new = match entry.own.fresh {
-                    Some(fresh) => moment.is_new(fresh, at),
-                    None => names.insert(id) && !has_name(connection, id).map_err(explain)?,
-                };
-                if is_new {
-                    let seq = moment.take_turn()?;
-                    let before = placed.last().map(|placed| placed.seq);
-                    placed.push(Placed {
-                        seq,
-                        follows: before.is_some_and(|before| before > newest && before + 1 == seq),
-                        common: self
-                            .commons
-                            .of(connection, entry.like, &mut recent)
-                            .map_err(explain)?,
-                        entry,
-                    });
+        let (mut known, mut last) = (Known::default(), None);
+        for &entry in rows {
+            let at = entry.own.at;
+            if sight == Sight::Again {
+                known.look(connection, at)?;
+            }
+            let is_new = match entry.own.fresh {
+                // The same ones come one after the other.
+                Some(fresh) => {
+                    last.replace((at, fresh)) != Some((at, fresh)) && known.is_new(at, fresh)
                 }
+                None => {
+                    let id = entry.like.id.as_str();
+                    names.insert(id) && !has_name(connection, id).map_err(explain)?
+                }
+            };
+            if is_new {
+                let common = self.commons.of(connection, entry.like, &mut recent);
+                placed.push(Placed {
+                    seq: self.number(at, &known),
+                    common: common.map_err(explain)?,
+                    entry,
+                });
             }
         }
         Ok(placed)
     }
+
+    /// The number of a row of this time.
+    fn number(&mut self, at: Millis, known: &Known) -> i64 {
+        loop {
+            let number = first_at(at).saturating_add(self.turn);
+            self.turn = self.turn.saturating_add(1) & LAST_TURN;
+            if !known.numbers.contains(&number) {
+                return number;
+            }
+        }
+    }
+}
+
+/// Somewhere in the lower half, so that after a restart turns are others and still go up for a while.
+fn first_turn() -> i64 {
+    let mut random = [0; 4];
+    // Without random numbers it begins at the beginning.
+    let _ = getrandom::fill(&mut random);
+    i64::from(u32::from_ne_bytes(random)) & (LAST_TURN >> 1)
 }
 
 fn has_name(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
@@ -188,64 +214,65 @@ fn has_name(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
         .exists([id])
 }
 
-/// One millisecond.
-struct Moment {
-    first: i64,
-    next: i64,
-    /// The ids that the table has, in either form.
-    fresh: HashSet<i64>,
+/// What is there already of a stretch of time.
+#[derive(Default)]
+struct Known {
+    time: Range<Millis>,
+    numbers: HashSet<i64>,
+    /// Ids, in either form.
+    fresh: HashSet<(Millis, i64)>,
     names: HashSet<String>,
-    last: Option<i64>,
 }
 
-impl Moment {
-    /// One without rows.
-    fn new(first: i64) -> Self {
-        Self {
-            first,
-            next: first,
-            fresh: HashSet::new(),
-            names: HashSet::new(),
-            last: None,
+impl Known {
+    /// Has a stretch with this time in it. Times must come in order.
+    fn look(&mut self, connection: &Connection, at: Millis) -> Result<(), LedgerError> {
+        if self.time.contains(&at) {
+            return Ok(());
         }
+        *self = Self {
+            time: at..at.saturating_add(MAX_SPAN),
+            ..Self::default()
+        };
+        let (from, to) = (first_at(at), first_at(self.time.end).saturating_sub(1));
+        for row in sqlite_bundles::between(connection, from, to)? {
+            self.numbers.insert(row.seq);
+            self.fresh
+                .extend(row.own.fresh.map(|fresh| (row.own.at, fresh)));
+        }
+        self.look_at_single(connection, from, to).map_err(explain)
     }
 
-    fn read(connection: &Connection, first: i64) -> rusqlite::Result<Self> {
-        let mut moment = Self::new(first);
-        let mut find = connection.prepare_cached(
-            "SELECT seq, fresh, name FROM audit_row WHERE seq BETWEEN ? AND ? ORDER BY seq",
-        )?;
-        let mut rows = find.query([first, first.saturating_add(LAST_TURN)])?;
+    fn look_at_single(
+        &mut self,
+        connection: &Connection,
+        from: i64,
+        to: i64,
+    ) -> rusqlite::Result<()> {
+        let mut find = connection
+            .prepare_cached("SELECT seq, fresh, name FROM audit_row WHERE seq BETWEEN ? AND ?")?;
+        let mut rows = find.query([from, to])?;
         while let Some(row) = rows.next()? {
-            moment.next = row.get::<_, i64>(0)?.saturating_add(1);
-            moment.fresh.extend(row.get::<_, Option<i64>>(1)?);
-            moment.names.extend(row.get::<_, Option<String>>(2)?);
+            let seq = row.get(0)?;
+            self.numbers.insert(seq);
+            let fresh: Option<i64> = row.get(1)?;
+            self.fresh
+                .extend(fresh.map(|fresh| (number::time(seq), fresh)));
+            self.names.extend(row.get::<_, Option<String>>(2)?);
         }
-        Ok(moment)
+        Ok(())
     }
 
-    /// Whether an id is asked about for the first time. The same ones come one after the other.
-    fn is_new(&mut self, fresh: i64, at: Millis) -> bool {
-        let is_new = self.last.replace(fresh) != Some(fresh);
-        is_new
-            && !self.fresh.contains(&fresh)
+    fn is_new(&self, at: Millis, fresh: i64) -> bool {
+        !self.fresh.contains(&(at, fresh))
             && (self.names.is_empty() || !self.names.contains(&number::id(at, fresh)))
-    }
-
-    fn take_turn(&mut self) -> Result<i64, LedgerError> {
-        let seq = self.next;
-        if seq > self.first.saturating_add(LAST_TURN) {
-            return Err(LedgerError::BadValue("too many rows of one time".into()));
-        }
-        self.next = seq.saturating_add(1);
-        Ok(seq)
     }
 }
 
 fn bind_row(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
     let Entry { own, like } = placed.entry;
     let bytes_after = Some(own.bytes_after).filter(|&bytes| bytes != own.bytes_before);
-    places.put(Some(placed.seq).filter(|_| !placed.follows))?;
+    places.put(Some(placed.seq))?;
     places.put(Some(placed.common.series))?;
     places.put(Some(placed.common.kind))?;
     places.count(Some(own.bytes_before))?;
@@ -283,6 +310,8 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
     places.count(row.first_edit_at)?;
     places.count(receipt.predicted_tokens_before)?;
     places.count(receipt.predicted_tokens_after)?;
+    places.count(receipt.predicted_cache_read)?;
+    places.count(receipt.predicted_cache_write)?;
     places.put(receipt.predicted_usd_without)?;
     places.put(receipt.predicted_usd_with)?;
     places.put(receipt.break_even_turns)?;
@@ -323,7 +352,9 @@ mod tests {
     /// How many were new.
     fn write(store: &mut dyn Store, rows: &[Row]) -> usize {
         let records: Vec<Record> = rows.iter().map(|row| Record::of(row.clone())).collect();
-        ingest::write(store, &records, &|| ()).unwrap().new
+        ingest::write(store, &records, Sight::Again, &|| ())
+            .unwrap()
+            .new
     }
 
     #[test]
@@ -348,6 +379,8 @@ mod tests {
         // Some are there, some are new, some come twice in one batch.
         let again: Vec<Row> = all.iter().chain(rest).cloned().collect();
         assert_eq!(write(store.as_mut(), &again), rest.len());
+        let bundles = store.query("SELECT seq FROM audit_bundle", &[]).unwrap();
+        assert!(bundles.len() > 2, "rows of both kinds");
         let mut found: Vec<Row> = Vec::new();
         loop {
             let after = found.last().map(|last| After {
@@ -413,7 +446,7 @@ mod tests {
                 own: &own,
                 like: &one,
             };
-            store.insert_rows(&[entry], &|| ())?;
+            store.insert_rows(&[entry], Sight::First, &|| ())?;
             Err(LedgerError::Closed)
         });
         assert!(undone.is_err());

@@ -72,6 +72,8 @@ pub(crate) fn row(number: u64) -> Row {
         receipt: ReceiptRow {
             predicted_tokens_before: Some(2_500),
             predicted_tokens_after: Some(2_000),
+            predicted_cache_read: (!number.is_multiple_of(3)).then_some(1_400),
+            predicted_cache_write: (!number.is_multiple_of(3)).then_some(600),
             tokens_are_exact: false,
             predicted_usd_without: Some(0.0075),
             predicted_usd_with: Some(0.006),

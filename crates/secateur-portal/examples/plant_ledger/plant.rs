@@ -232,6 +232,7 @@ pub(crate) async fn evil(ledger: &Ledger) -> Result<(), LedgerError> {
         workload: text(),
         at: now(),
         text: text(),
+        after: Some(text()),
     };
     ledger.capture(vec![cut]).await
 }
@@ -247,6 +248,7 @@ pub(crate) async fn captured(ledger: &Ledger) -> Result<String, LedgerError> {
             workload: "history".into(),
             at: now() - DAY_MS,
             text: "the text that was cut\n    let order = region.check(7);\n".into(),
+            after: Some("[cut]".into()),
         }])
         .await?;
     Ok(id)

@@ -68,6 +68,8 @@ fn row(workload: &str) -> Row {
         receipt: ReceiptRow {
             predicted_tokens_before: Some(20),
             predicted_tokens_after: Some(10),
+            predicted_cache_read: Some(1),
+            predicted_cache_write: Some(1),
             tokens_are_exact: true,
             predicted_usd_without: Some(0.2),
             predicted_usd_with: Some(0.1),
@@ -146,6 +148,7 @@ async fn planted_script_is_shown_as_text_on_every_page() {
         workload: name.clone(),
         at,
         text: evil(51),
+        after: Some(evil(52)),
     };
     ledger.capture(vec![cut]).await.unwrap();
 

@@ -58,7 +58,9 @@ async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<Cli
     };
     let id = asked.bare_id();
     match ledger.recall(workload, id).await {
-        Ok(Recalled::Text { text, request, at }) => {
+        Ok(Recalled::Text {
+            text, request, at, ..
+        }) => {
             let page = Page::of(&text, asked);
             let mut body = json!(page);
             body["id"] = id.into();

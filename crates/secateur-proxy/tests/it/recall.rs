@@ -161,6 +161,7 @@ async fn ids_of_other_workloads_dead_ids_and_nonsense_are_told_apart() {
         workload: "keeps".to_owned(),
         at: i64::MAX / 2,
         text: "fresh".to_owned(),
+        after: None,
     };
     kept.ledger.capture(vec![next]).await.unwrap();
     let (status, body) = kept.recall("keeps", &json!({"id": ids[0]})).await;
