@@ -147,9 +147,8 @@ impl Counts {
         let of_output = |at: usize| share(after, at + behind, bytes.1);
         Self {
             before,
-            cached_before: cached.map_or(0, |cached| {
-                share(before, cached.before + behind, bytes.0)
-            }),
+            cached_before: cached
+                .map_or(0, |cached| share(before, cached.before + behind, bytes.0)),
             after,
             cached_after: cached.map_or(0, |cached| of_output(cached.after)),
             rewritten: cached.map_or(0, |cached| {
@@ -243,7 +242,11 @@ impl Receipt {
         };
         let this_usd = |tokens: usize, cached: usize| {
             let plain = tokens as f64;
-            usd(if is_used { units(terms, tokens, cached) } else { plain })
+            usd(if is_used {
+                units(terms, tokens, cached)
+            } else {
+                plain
+            })
         };
         let next_usd = |tokens: usize| this_usd(tokens, hit(&terms.rules, tokens, tokens));
         Self {

@@ -86,9 +86,9 @@ pub struct Report {
     /// prompt has before all turns.
     #[serde(skip)]
     pub bytes_behind_turns: usize,
-    /// Whether the body asks for caching, where the model's provider wants to be asked (`cache_control`).
+    /// What the body asks to be cached.
     #[serde(skip)]
-    pub marks_cache: bool,
+    pub cache_marks: CacheMarks,
     /// The model's prices and cache rules.
     #[serde(skip)]
     pub terms: Terms,
@@ -123,6 +123,18 @@ pub struct Cached {
     pub after: usize,
     /// Of the output: where the turns begin that the request before did not have.
     pub new_after: usize,
+}
+
+/// What a body asks to be cached, where the model's provider wants to be asked (`cache_control`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheMarks {
+    /// Nothing; so too where the provider caches on its own.
+    #[default]
+    None,
+    /// Instructions or tools, and no turns.
+    Head,
+    /// Turns, or the request as a whole.
+    Turns,
 }
 
 /// What M3 did to a body.
@@ -282,7 +294,7 @@ impl Report {
             beta: None,
             cached: None,
             bytes_behind_turns: 0,
-            marks_cache: false,
+            cache_marks: CacheMarks::default(),
             terms: Terms::of(None),
             compress: None,
             claim: None,

@@ -218,13 +218,13 @@ fn receipt(row: &Row) -> Vec<ReceiptLine> {
         line(
             "of them read from cache",
             dash(),
-            dash(),
+            tokens(receipt.predicted_cache_read),
             tokens(usage.cache_read),
         ),
         line(
             "of them written to cache",
             dash(),
-            dash(),
+            tokens(receipt.predicted_cache_write),
             tokens(usage.cache_write),
         ),
         line("Output tokens", dash(), dash(), tokens(usage.output)),

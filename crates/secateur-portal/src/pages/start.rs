@@ -20,6 +20,8 @@ pub(crate) struct StartData {
     pub(crate) workloads: Vec<Totals>,
     /// The last weeks.
     pub(crate) days: Vec<Totals>,
+    /// What comparing answers cost since midnight UTC, in US dollars.
+    pub(crate) shadow_usd: f64,
     /// The newest rows.
     pub(crate) recent: Vec<Row>,
     /// The last weeks, newest first.
@@ -59,7 +61,19 @@ pub(crate) struct StartPage {
     events: Vec<Entry>,
 }
 
-fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
+/// What was paid today. What the canary spent is apart: it is not part of any saving.
+fn paid(today: &Totals, shadow_usd: f64) -> String {
+    let paid = format!("{} paid", usd(today.actual_usd));
+    if shadow_usd > 0.0 {
+        let shadow = usd(shadow_usd);
+        format!("{paid}; {shadow} for comparing answers is not taken off")
+    } else {
+        paid
+    }
+}
+
+fn tiles(data: &StartData, rollbacks: u64, since: &str) -> Vec<Tile> {
+    let today = &data.today;
     let tile = |name, value, note: String, tone| Tile {
         name,
         value,
@@ -110,7 +124,7 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
         tile(
             "Dollars saved, net",
             usd(today.saved_usd),
-            format!("{} paid", usd(today.actual_usd)),
+            paid(today, data.shadow_usd),
             if today.saved_usd < 0.0 { "bad" } else { "" },
         ),
         tile(
@@ -162,7 +176,7 @@ impl StartPage {
         Self {
             day: midnight.day(),
             is_empty: data.recent.is_empty(),
-            tiles: tiles(&data.today, rollbacks, &midnight.field()),
+            tiles: tiles(data, rollbacks, &midnight.field()),
             charts: vec![
                 trend::context(&data.recent).figure(),
                 trend::cost(&data.days).figure(),

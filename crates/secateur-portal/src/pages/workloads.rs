@@ -119,7 +119,7 @@ impl WorkloadsPage {
             href: link::quality(&info.name),
             audit: link::audit(&[("workload", &info.name)]),
             is_configured,
-            floor: info.floor.map(|floor| format!("{floor:.2}")),
+            floor: info.floor().map(|floor| format!("{floor:.2}")),
             holdout: (info.holdout_pct > 0.0).then(|| percent(info.holdout_pct / 100.0)),
             captures: info.captures,
             mechanics: info
@@ -135,7 +135,7 @@ impl WorkloadsPage {
             let info = WorkloadInfo {
                 name: name.clone(),
                 mechanics: Vec::new(),
-                floor: None,
+                canary: None,
                 holdout_pct: 0.0,
                 captures: false,
             };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secateur_core::models::{self, CacheKind, Terms};
 use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
-use secateur_core::report::Report;
+use secateur_core::report::{CacheMarks, Report};
 
 use super::{AuditEvent, Mechanic};
 use crate::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
@@ -76,7 +76,9 @@ impl AuditEvent {
     fn counts(&self, report: &Report, model: Option<&str>) -> Counts {
         let chars_per_token = models::chars_per_token(model);
         let mut counts = Counts::by_ratio(report, chars_per_token);
-        let sent = self.chars_after.map_or(report.after.chars, |chars| chars as usize);
+        let sent = self
+            .chars_after
+            .map_or(report.after.chars, |chars| chars as usize);
         let added = (sent.saturating_sub(report.after.chars) as f64 / chars_per_token) as usize;
         counts.after += added;
         if counts.cached_after > 0 {
@@ -89,9 +91,13 @@ impl AuditEvent {
     fn predicted(&self) -> Option<Predicted> {
         let report = self.report_of_sent()?;
         let asked = self.asked_terms();
-        let cache = match asked.rules.kind {
-            CacheKind::Marked if !report.marks_cache => Cache::Unused,
-            _ => Cache::of(report),
+        // Where instructions alone are marked, the turns are plain input.
+        let is_used =
+            asked.rules.kind != CacheKind::Marked || report.cache_marks == CacheMarks::Turns;
+        let cache = if is_used {
+            Cache::of(report)
+        } else {
+            Cache::Unused
         };
         let counts = self.counts(report, self.model.as_deref());
         let without = Predicted::on(&asked, report, &counts, cache);
@@ -138,9 +144,12 @@ impl AuditEvent {
         let rules = self.asked_terms().rules;
         let read = usage.cache_read_tokens.unwrap_or(0);
         let is_used = match rules.kind {
-            CacheKind::Marked => {
-                report.marks_cache || read + usage.cache_write_tokens.unwrap_or(0) > 0
-            }
+            CacheKind::Marked => match report.cache_marks {
+                CacheMarks::Turns => true,
+                CacheMarks::Head => false,
+                // Somebody on the way may have marked it.
+                CacheMarks::None => read + usage.cache_write_tokens.unwrap_or(0) > 0,
+            },
             CacheKind::Automatic => true,
             // A provider that has a cache speaks of it.
             CacheKind::Unknown => usage.cache_read_tokens.is_some(),
@@ -148,9 +157,9 @@ impl AuditEvent {
         // M1 and M8 move no text that is cached.
         let moves_text = self.fired(Mechanic::M7) || self.fired(Mechanic::M3);
         let counts = self.counts(report, self.model.as_deref());
-        let life = rules
-            .ttl_seconds
-            .map_or(LONGEST_CACHE_LIFE, |seconds| Duration::from_secs(seconds.into()));
+        let life = rules.ttl_seconds.map_or(LONGEST_CACHE_LIFE, |seconds| {
+            Duration::from_secs(seconds.into())
+        });
         // That nothing was read shows nothing where the cut broke the cache: it may have been there until a
         // moment ago.
         let is_expired = |idle: Duration| {

@@ -104,7 +104,11 @@ impl Provider {
         };
         let read = self.seen.iter().map(shared).max().unwrap_or(0);
         let read = tokens(read);
-        let read = if read < self.min { 0 } else { read - read % self.step };
+        let read = if read < self.min {
+            0
+        } else {
+            read - read % self.step
+        };
         let cached = ends.last().map_or(0, |&end| tokens(end)).max(read);
         self.seen
             .extend(ends.iter().map(|&end| prompt[..end].to_owned()));
@@ -132,7 +136,11 @@ fn body(case: &Case, steps: usize) -> Value {
         let size = case.result * (1 + step * 7 % 5) / 3;
         let mut text = String::new();
         while text.len() < size {
-            text += &format!("line {} of step {step}: ok {}\n", text.len(), text.len() * 31 % 977);
+            text += &format!(
+                "line {} of step {step}: ok {}\n",
+                text.len(),
+                text.len() * 31 % 977
+            );
         }
         if is_claude {
             turns.push(json!({"role": "assistant", "content": [
@@ -162,11 +170,12 @@ fn written(case: &Case, body: &Value) -> Vec<u8> {
     }
     let member = |key: &&str| Some(format!("{}:{}", json!(key), body.get(*key)?));
     let members: Vec<String> = keys.iter().filter_map(member).collect();
-    // The marker itself is on the top level, where it costs no token here.
-    let marker = if case.marks == Marks::None {
-        ""
-    } else {
-        r#","cache_control":{"type":"ephemeral"}"#
+    // Where a marker stands it costs no token here.
+    let marker = r#""cache_control":{"type":"ephemeral"}"#;
+    let marker = match case.marks {
+        Marks::None => String::new(),
+        Marks::System => format!(r#","metadata":{{{marker}}}"#),
+        Marks::SystemAndEnd => format!(",{marker}"),
     };
     format!("{{{}{marker}}}", members.join(",")).into_bytes()
 }
@@ -255,17 +264,20 @@ fn cases() -> Vec<Case> {
 #[test]
 fn no_saving_is_claimed_that_the_bill_without_pruning_does_not_show() {
     let mut cuts = 0;
+    let mut wrong = Vec::new();
     for case in cases() {
         for process in [Process::Same, Process::Restarted, Process::Another] {
             let found = run(&case, process);
             cuts += found.cuts;
             let off = (found.claimed_usd - found.saved_usd) / found.plain_usd;
-            println!("{off:+.3} {:+.3} {process:?} {case:?}", found.saved_usd / found.plain_usd);
-            assert!(off < 0.02, "claims too much: {case:?} {process:?} {found:?}");
-            assert!(off > -0.05, "claims too little: {case:?} {process:?} {found:?}");
+            // Where a cut leaves too little to be cached, what would have been written is taken for plain input.
+            if !(-0.1..0.02).contains(&off) {
+                wrong.push((off, case, process, found));
+            }
         }
     }
-    assert!(cuts > 200, "{cuts}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(cuts > 1_000, "{cuts}");
 }
 
 #[test]
@@ -282,6 +294,9 @@ fn a_cut_that_breaks_an_automatic_cache_for_good_is_claimed_as_the_loss_that_it_
         };
         let found = run(&case, process);
         assert!(found.cuts > 3, "{found:?}");
-        assert!(found.claimed_usd <= found.saved_usd + 0.01 * found.plain_usd, "{found:?}");
+        assert!(
+            found.claimed_usd <= found.saved_usd + 0.01 * found.plain_usd,
+            "{found:?}"
+        );
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_core::dialect::DialectId;
-use secateur_ledger::{Ledger, LedgerOptions, StackEventKind, Switch};
+use secateur_ledger::{
+    Controls, Ledger, LedgerOptions, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
+};
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::AuditEvent;
-use secateur_proxy::canary::CanaryStore;
+use secateur_proxy::canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 use secateur_proxy::{Proxy, ProxyParts, hash_key};
 use serde_json::json;
 
@@ -294,7 +296,15 @@ async fn clients_post_scores_of_their_own() {
             (posted.status.as_u16(), &posted.json()["stack"]),
             (200, &json!("m7"))
         );
+        assert_eq!(posted.json()["score"], 0.5);
     }
+    let page = stage.proxy.metrics().page();
+    assert!(
+        page.contains(
+            "secateur_canary_scores_total{workload=\"p\",stack=\"m7\",scorer=\"client\"} 1\n"
+        ),
+        "{page}"
+    );
     let score = scores(&store, 1).await.remove(0);
     assert_eq!(
         (score.score, score.scorer.as_str(), score.request),
@@ -382,4 +392,71 @@ async fn scores_are_posted_with_a_key_of_the_same_workload() {
         assert_eq!(posted.status.as_u16(), status, "{headers:?}");
     }
     assert_eq!(scores(&store, 1).await[0].score, 1.0);
+}
+
+/// A store whose database is away. It takes scores, as a ledger does that spools them.
+#[derive(Debug, Default)]
+struct Away(MemoryStore);
+
+fn away<T: Send + 'static>() -> Later<'static, T> {
+    Box::pin(std::future::ready(Err(StoreError("no database".into()))))
+}
+
+impl CanaryStore for Away {
+    fn record_score(&self, score: Score) {
+        self.0.record_score(score);
+    }
+
+    fn record_shadow(&self, call: ShadowCall) {
+        self.0.record_shadow(call);
+    }
+
+    fn scores<'s>(&'s self, _: &'s str, _: &'s str, _: i64, _: u32) -> Later<'s, Vec<Score>> {
+        away()
+    }
+
+    fn resumed_at<'s>(&'s self, _: &'s str, _: &'s str) -> Later<'s, Option<i64>> {
+        away()
+    }
+
+    fn retire<'s>(&'s self, _: &'s Retired, _: &'s StackEvent) -> Later<'s, bool> {
+        away()
+    }
+
+    fn warn<'s>(&'s self, _: &'s StackEvent) -> Later<'s, ()> {
+        away()
+    }
+
+    fn request<'s>(&'s self, _: &'s str) -> Later<'s, Option<PastRequest>> {
+        away()
+    }
+
+    fn controls(&self) -> tokio::sync::watch::Receiver<Arc<Controls>> {
+        self.0.controls()
+    }
+}
+
+#[tokio::test]
+async fn without_its_store_the_canary_judges_by_what_this_process_saw() {
+    let store = Arc::new(Away::default());
+    let canary = Arc::clone(&store) as Arc<dyn CanaryStore>;
+    let keys = watched("sample_pct = 100\nmax_concurrent = 64");
+    let stage = Stage::with(&keys, forgets(), move |parts| parts.canary = canary).await;
+    for n in 1..=30 {
+        let answer = stage.post(CHAT, &[], chat(false)).await;
+        assert_eq!(answer.headers["x-secateur-stack"], "m7", "request {n}");
+        scores(&store.0, n).await;
+    }
+    let started = Instant::now();
+    loop {
+        let answer = stage.post(CHAT, &[], chat(false)).await;
+        if answer.headers["x-secateur-stack"] == "none" {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(5), "still on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let log = stage.log.text();
+    assert_eq!(log.matches("stack_rolled_back").count(), 1, "{log}");
+    assert!(log.contains("canary_store_failed"), "{log}");
 }

@@ -5,6 +5,7 @@ use secateur_ledger::{GroupBy, Ledger, Totals};
 
 use super::answer;
 use super::args::{StatsArgs, StatsBy};
+use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
 use crate::Failure;
 use crate::input::write_stdout;
 use crate::table::{green_cell, red_cell, table, thousands};
@@ -13,8 +14,18 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
     let groups = answer(ledger.totals(&filter, args.by.group()))?;
     let all = answer(ledger.totals(&filter, GroupBy::All))?;
+    let shadow = match shadow_since(&filter) {
+        Some(since) => Some(answer(
+            ledger.shadow_costs(filter.workload.as_deref(), since),
+        )?),
+        None => None,
+    };
     if args.json {
-        let json = serde_json::json!({ "groups": groups, "all": all.first() });
+        let json = serde_json::json!({
+            "groups": groups,
+            "all": all.first(),
+            "shadow": shadow.as_deref().map(shadow_json),
+        });
         return write_stdout(format!("{json:#}\n").as_bytes());
     }
     if groups.is_empty() {
@@ -59,6 +70,12 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     anstream::println!(
         "\npredicted and billed: input cost of the requests for which both are known; saved: net, at the price really paid"
     );
+    if let Some(table) = all.first().and_then(by_kind) {
+        anstream::println!("\n{table}");
+    }
+    if let Some(words) = shadow.as_deref().and_then(shadow_words) {
+        anstream::println!("\n{words}");
+    }
     Ok(())
 }
 

@@ -33,7 +33,8 @@ fn pruned(settings: &[String]) -> Report {
         serde_json::json!({ "role": role, "content": format!("turn {n} ").repeat(400) })
     };
     let messages: Vec<_> = (0..41).map(turn).collect();
-    let body = serde_json::json!({ "model": "claude-haiku-4-5", "messages": messages });
+    let body = serde_json::json!({ "model": "claude-haiku-4-5", "messages": messages,
+        "cache_control": { "type": "ephemeral" } });
     let policy = Policy::resolve(Some("tessera"), None, settings).unwrap();
     prune(body.to_string().as_bytes(), &Request::default(), &policy).report
 }
@@ -44,9 +45,7 @@ fn a_receipt_predicts_the_cost_with_the_cut_and_without() {
     event.report = Some(Arc::new(pruned(&[])));
     event.settle();
     let predicted = event.receipt.predicted.unwrap();
-    assert!(
-        predicted.predicted_input_tokens_after < predicted.predicted_input_tokens_before / 2
-    );
+    assert!(predicted.predicted_input_tokens_after < predicted.predicted_input_tokens_before / 2);
     assert!(predicted.predicted_usd_with.unwrap() > 0.0);
     assert!(predicted.break_even_turns.unwrap() > 0.0);
     assert!(predicted.first_edit_at.is_some());
@@ -72,7 +71,8 @@ fn the_policys_prices_count_on_both_sides_of_a_receipt() {
 
 /// A routed request: the cheap model answered, the dear one was asked for.
 fn routed() -> AuditEvent {
-    let body = br#"{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"what is the time"}]}"#;
+    // 104 characters: 40 tokens at 2.6.
+    let body = br#"{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"what is the time now"}]}"#;
     let report = secateur_core::prune(
         body,
         &secateur_core::Request::default(),
