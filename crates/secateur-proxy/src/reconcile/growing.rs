@@ -33,6 +33,8 @@ enum Process {
     Another,
 }
 
+const PROCESSES: [Process; 3] = [Process::Same, Process::Restarted, Process::Another];
+
 #[derive(Clone, Copy, Debug)]
 struct Case {
     model: &'static str,
@@ -180,24 +182,27 @@ fn written(case: &Case, body: &Value) -> Vec<u8> {
     format!("{{{}{marker}}}", members.join(",")).into_bytes()
 }
 
-/// The bill without pruning, what was really saved, and what was claimed.
-#[derive(Debug)]
+/// The bill without pruning, what was really saved, and what was claimed: by each of [`PROCESSES`].
+#[derive(Debug, Default)]
 struct Outcome {
     plain_usd: f64,
     saved_usd: f64,
-    claimed_usd: f64,
+    claimed_usd: [f64; PROCESSES.len()],
     cuts: usize,
 }
 
-fn run(case: &Case, process: Process) -> Outcome {
+impl Outcome {
+    /// By how much too much is claimed, in shares of the bill without pruning.
+    fn off(&self) -> [f64; PROCESSES.len()] {
+        let off = |claimed: f64| (claimed - self.saved_usd) / self.plain_usd;
+        self.claimed_usd.map(off)
+    }
+}
+
+fn run(case: &Case) -> Outcome {
     let policy = Policy::resolve(Some(case.preset), None, &[]).unwrap();
     let (mut plain, mut pruned) = (Provider::of(case), Provider::of(case));
-    let mut outcome = Outcome {
-        plain_usd: 0.0,
-        saved_usd: 0.0,
-        claimed_usd: 0.0,
-        cuts: 0,
-    };
+    let mut outcome = Outcome::default();
     for steps in 0..case.requests {
         let whole = body(case, steps);
         let sent = written(case, &whole);
@@ -218,13 +223,16 @@ fn run(case: &Case, process: Process) -> Outcome {
         outcome.cuts += usize::from(!event.stack.is_empty());
         event.report = Some(Arc::new(result.report));
         event.usage = Some(usage);
-        event.idle = match process {
-            Process::Same => (steps > 0).then_some(Duration::from_secs(20)),
-            Process::Restarted => (steps % 3 > 0).then_some(Duration::from_secs(20)),
-            Process::Another => None,
-        };
-        event.settle();
-        outcome.claimed_usd += event.receipt.saved_usd.unwrap();
+        for (process, claimed) in PROCESSES.iter().zip(&mut outcome.claimed_usd) {
+            let knows = match process {
+                Process::Same => steps > 0,
+                Process::Restarted => steps % 3 > 0,
+                Process::Another => false,
+            };
+            event.idle = knows.then_some(Duration::from_secs(20));
+            event.settle();
+            *claimed += event.receipt.saved_usd.unwrap();
+        }
     }
     outcome
 }
@@ -242,9 +250,13 @@ fn cases() -> Vec<Case> {
     for (model, marks) in models {
         for preset in ["openclaw-aggressive", "tessera", "steady", "steady-bold"] {
             for (system, result, requests) in
-                [(60, 6_000, 10), (8_000, 6_000, 10), (30_000, 20_000, 24)]
+                [(60, 6_000, 10), (8_000, 6_000, 10), (30_000, 12_000, 16)]
             {
+                // Other bodies have their instructions among the turns.
                 for is_system_last in [false, true] {
+                    if is_system_last && !model.contains("claude") {
+                        continue;
+                    }
                     cases.push(Case {
                         model,
                         preset,
@@ -266,37 +278,29 @@ fn no_saving_is_claimed_that_the_bill_without_pruning_does_not_show() {
     let mut cuts = 0;
     let mut wrong = Vec::new();
     for case in cases() {
-        for process in [Process::Same, Process::Restarted, Process::Another] {
-            let found = run(&case, process);
-            cuts += found.cuts;
-            let off = (found.claimed_usd - found.saved_usd) / found.plain_usd;
-            // Where a cut leaves too little to be cached, what would have been written is taken for plain input.
-            if !(-0.1..0.02).contains(&off) {
-                wrong.push((off, case, process, found));
-            }
+        let found = run(&case);
+        cuts += found.cuts;
+        // Where a cut leaves too little to be cached, what would have been written is taken for plain input.
+        if found.off().iter().any(|off| !(-0.1..0.02).contains(off)) {
+            wrong.push((case, found));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(cuts > 1_000, "{cuts}");
+    assert!(cuts > 500, "{cuts}");
 }
 
 #[test]
 fn a_cut_that_breaks_an_automatic_cache_for_good_is_claimed_as_the_loss_that_it_is() {
-    for process in [Process::Same, Process::Restarted, Process::Another] {
-        let case = Case {
-            model: "gpt-5",
-            preset: "openclaw-aggressive",
-            marks: Marks::None,
-            system: 60,
-            result: 6_000,
-            requests: 10,
-            is_system_last: false,
-        };
-        let found = run(&case, process);
-        assert!(found.cuts > 3, "{found:?}");
-        assert!(
-            found.claimed_usd <= found.saved_usd + 0.01 * found.plain_usd,
-            "{found:?}"
-        );
-    }
+    let case = Case {
+        model: "gpt-5",
+        preset: "openclaw-aggressive",
+        marks: Marks::None,
+        system: 60,
+        result: 6_000,
+        requests: 10,
+        is_system_last: false,
+    };
+    let found = run(&case);
+    assert!(found.cuts > 3 && found.saved_usd < 0.0, "{found:?}");
+    assert!(found.off().iter().all(|off| off.abs() < 0.02), "{found:?}");
 }
