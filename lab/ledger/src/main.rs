@@ -1,7 +1,8 @@
 //! How fast the ledger takes rows and answers. `cargo run --release -p lab-ledger -- --rows 10000000 --write`
 //!
-//! Options: `--rows N` (default 1,000,000), `--only sqlite|postgres`, `--dir FOLDER` for the databases
-//! (default: temporary), `--write` puts the table into RESULTS.md.
+//! Options: `--rows N` (default 1,000,000), `--passed` (nine of ten requests pass as they came, in bursts; else a mechanic looks at
+//! all), `--only sqlite|postgres`, `--dir FOLDER` for the databases (default: temporary), `--write` puts the table into
+//! RESULTS.md, in place of the one of the same options.
 
 #![expect(
     clippy::print_stdout,
@@ -17,10 +18,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use secateur_ledger::testing::Postgres;
-use secateur_ledger::{After, Filter, GroupBy, Ledger, LedgerOptions};
+use secateur_ledger::{After, Filter, GroupBy, Ledger, LedgerOptions, Row};
 
 struct Options {
     rows: u64,
+    passed: bool,
     only: Option<String>,
     dir: Option<PathBuf>,
     write: bool,
@@ -29,6 +31,7 @@ struct Options {
 fn options() -> Options {
     let mut options = Options {
         rows: 1_000_000,
+        passed: false,
         only: None,
         dir: None,
         write: false,
@@ -38,11 +41,12 @@ fn options() -> Options {
         let mut value = || args.next().unwrap_or_else(|| panic!("{arg} wants a value"));
         match arg.as_str() {
             "--rows" => options.rows = value().parse().expect("--rows wants a number"),
+            "--passed" => options.passed = true,
             "--only" => options.only = Some(value()),
             "--dir" => options.dir = Some(value().into()),
             "--write" => options.write = true,
             other => panic!(
-                "unknown option {other}: --rows N, --only sqlite|postgres, --dir FOLDER, --write"
+                "unknown option {other}: --rows N, --passed, --only sqlite|postgres, --dir FOLDER, --write"
             ),
         }
     }
@@ -67,7 +71,7 @@ async fn main() {
         measure(
             &format!("sqlite:{}", folder.join("lab.db").display()),
             &folder.join("spool-s"),
-            options.rows,
+            &options,
         )
         .await
     } else {
@@ -75,12 +79,7 @@ async fn main() {
     };
     let postgres = if wanted("postgres") {
         let server = Postgres::launch();
-        measure(
-            &server.new_database(),
-            &folder.join("spool-p"),
-            options.rows,
-        )
-        .await
+        measure(&server.new_database(), &folder.join("spool-p"), &options).await
     } else {
         Vec::new()
     };
@@ -104,12 +103,54 @@ async fn main() {
     println!("{report}");
     if options.write {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md");
-        let head = "# Ledger: rows in, answers out\n\n`cargo run --release -p lab-ledger -- --rows N --write`. Times: median (longest) of 30 runs, in ms.\n\n";
-        std::fs::write(path, format!("{head}{report}")).expect("RESULTS.md");
+        let page = std::fs::read_to_string(&path).unwrap_or_default();
+        std::fs::write(path, with_section(&page, &command(&options), &report)).expect("RESULTS.md");
     }
 }
 
-async fn measure(url: &str, spool: &Path, count: u64) -> Vec<(String, String)> {
+const HEAD: &str = "# Ledger: rows in, answers out\n\nTimes: median (longest) of 30 runs, in ms. Each table is of one run, on the machine that it names.\n";
+
+/// What makes a table, which is also its name.
+fn command(options: &Options) -> String {
+    let mut command = format!(
+        "cargo run --release -p lab-ledger -- --rows {}",
+        options.rows
+    );
+    if options.passed {
+        command += " --passed";
+    }
+    if let Some(only) = &options.only {
+        let _ = write!(command, " --only {only}");
+    }
+    command + " --write"
+}
+
+/// The page with this section in place of the one of the same name, or at its end.
+fn with_section(page: &str, name: &str, report: &str) -> String {
+    let head = format!("## `{name}`");
+    let mut sections: Vec<String> = page
+        .split("\n## ")
+        .skip(1)
+        .map(|section| format!("## {}", section.trim_end()))
+        .collect();
+    let new = format!("{head}\n\n{}", report.trim_end());
+    match sections
+        .iter_mut()
+        .find(|section| section.lines().next() == Some(head.as_str()))
+    {
+        Some(section) => *section = new,
+        None => sections.push(new),
+    }
+    format!("{HEAD}\n{}\n", sections.join("\n\n"))
+}
+
+async fn measure(url: &str, spool: &Path, options: &Options) -> Vec<(String, String)> {
+    let count = options.rows;
+    let make = if options.passed {
+        rows::passed
+    } else {
+        rows::row
+    };
     let options = LedgerOptions {
         keep_days: 0,
         ..LedgerOptions::new(url, spool)
@@ -117,7 +158,7 @@ async fn measure(url: &str, spool: &Path, count: u64) -> Vec<(String, String)> {
     let ledger = Ledger::open(options).await.expect("the ledger opens");
     let mut figures = vec![(
         "rows taken per second".to_owned(),
-        fill(&ledger, count).await,
+        fill(&ledger, count, make).await,
     )];
     let middle = After {
         at: rows::START + 15 * 86_400_000,
@@ -207,11 +248,11 @@ async fn measure(url: &str, spool: &Path, count: u64) -> Vec<(String, String)> {
 }
 
 /// Recording never waits, so the load does: a proxy's requests come over time.
-async fn fill(ledger: &Ledger, count: u64) -> String {
+async fn fill(ledger: &Ledger, count: u64, make: fn(u64, u64) -> Row) -> String {
     let start = Instant::now();
     let mut told = Instant::now();
     for number in 0..count {
-        ledger.record(rows::row(number, count));
+        ledger.record(make(number, count));
         if number % 500 == 0 {
             while ledger.stats().queued > 6_000 {
                 tokio::time::sleep(Duration::from_micros(200)).await;

@@ -116,6 +116,43 @@ pub(crate) fn row(number: u64, count: u64) -> Row {
     }
 }
 
+/// Row `number` of `count` of a gateway that mostly passes requests on, two thousand to a second, then none for a while.
+/// Requests take up to four seconds, so they end in another order than they began.
+pub(crate) fn passed(number: u64, count: u64) -> Row {
+    let began = number - number % 2_000;
+    let other = row(number, count);
+    if number.is_multiple_of(10) {
+        return other;
+    }
+    let at = row(began, count).at + i64::try_from(mix(number) % 4_000).unwrap_or(0);
+    Row {
+        id: format!("{at:011x}{:016x}", mix(number)),
+        at,
+        workload: other.workload,
+        key: other.key,
+        provider: other.provider,
+        dialect: other.dialect,
+        model: other.model,
+        bytes_before: other.bytes_before,
+        bytes_after: other.bytes_before,
+        upstream_status: other.upstream_status,
+        status: other.status,
+        is_stream: other.is_stream,
+        response_bytes: other.response_bytes,
+        added_us: 60,
+        upstream_head_us: other.upstream_head_us,
+        total_us: other.total_us,
+        usage: other.usage,
+        receipt: ReceiptRow {
+            actual_usd: other.receipt.actual_usd,
+            actual_input_usd: other.receipt.actual_input_usd,
+            ..ReceiptRow::default()
+        },
+        ended: other.ended,
+        ..Row::default()
+    }
+}
+
 /// About two kilobytes.
 fn plan(dice: u64) -> String {
     let mut plan = String::from("{\"verdict\":{\"kind\":\"pruned\"},\"cuts\":[");
