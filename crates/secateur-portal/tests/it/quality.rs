@@ -6,11 +6,11 @@ use secateur_proxy::canary::STACK_OF_ORIGINALS;
 
 use crate::stage::Stage;
 
-fn scores(stage: &Stage, stack: &str, count: usize, score: f64, at: i64) {
+fn scores(stage: &Stage, stack: &str, count: i64, score: f64, at: i64) {
     for n in 0..count {
         stage.ledger.record_score(Score {
             id: format!("{stack} {at} {n}"),
-            at: at + n as i64,
+            at: at + n,
             request: None,
             workload: "coding".into(),
             stack: stack.into(),
@@ -20,16 +20,20 @@ fn scores(stage: &Stage, stack: &str, count: usize, score: f64, at: i64) {
     }
 }
 
-/// The lines of the table of stacks.
+/// The lines of the table of stacks, once there is one: on a busy machine scores go by way of the spool.
 async fn lines(stage: &Stage) -> Vec<String> {
-    stage.ledger.flush().await;
-    let (_, html) = stage.get("/optimize/quality/coding").await;
-    let (_, table) = html.split_once("id=\"stacks\"").unwrap();
-    let (table, _) = table.split_once("</table>").unwrap();
-    let rows = table
-        .split("<tr>")
-        .filter(|row| row.contains("scope=\"row\""));
-    rows.map(str::to_owned).collect()
+    for _ in 0..100 {
+        stage.ledger.flush().await;
+        let (_, html) = stage.get("/optimize/quality/coding").await;
+        let (_, behind) = html.split_once("id=\"stacks\"").unwrap();
+        if let Some((table, _)) = behind.split_once("</table>") {
+            let rows = table.split("<tr>");
+            let rows = rows.filter(|row| row.contains("scope=\"row\""));
+            return rows.map(str::to_owned).collect();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    Vec::new()
 }
 
 /// The line of a stack.

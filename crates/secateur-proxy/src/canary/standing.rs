@@ -116,10 +116,10 @@ mod tests {
 
     const OPTIONS: CanaryOptions = CanaryOptions::DEFAULT;
 
-    fn score(stack: &str, id: usize, scorer: &str, score: f64) -> Score {
+    fn score(stack: &str, id: i64, scorer: &str, score: f64) -> Score {
         Score {
             id: format!("{stack} {scorer} {id}"),
-            at: 1_000 + id as Millis,
+            at: 1_000 + id,
             request: None,
             workload: "w".into(),
             stack: stack.into(),

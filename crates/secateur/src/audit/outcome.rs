@@ -19,7 +19,7 @@ pub(crate) fn shadow_since(filter: &Filter) -> Option<i64> {
 
 fn sum(costs: &[ShadowCost]) -> (u64, f64) {
     let calls = costs.iter().map(|cost| cost.calls).sum();
-    (calls, costs.iter().map(|cost| cost.usd).sum())
+    (calls, costs.iter().fold(0.0, |sum, cost| sum + cost.usd))
 }
 
 /// For `--json`.
@@ -125,7 +125,7 @@ mod tests {
             calls: 34,
             usd: 0.41,
         };
-        let words = shadow_words(&[cost.clone()]).unwrap();
+        let words = shadow_words(std::slice::from_ref(&cost)).unwrap();
         assert!(words.contains("34 calls, $0.4100"), "{words}");
         assert_eq!(shadow_json(&[cost])["calls"], 34);
         assert_eq!(shadow_words(&[]), None);
