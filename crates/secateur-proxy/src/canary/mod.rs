@@ -256,23 +256,29 @@ impl Canary {
         score: f64,
     ) -> f64 {
         let id = format!("{request}:client");
-        let is_local = {
-            let mut remembered = self.remembered();
-            if let Some(first) = remembered.post(request, score) {
-                return first;
-            }
-            remembered.get(request).is_some()
+        let (known, is_local) = {
+            let remembered = self.remembered();
+            (
+                remembered.posted(request),
+                remembered.get(request).is_some(),
+            )
         };
         // It may have been scored before this process was started, or through another one.
-        if !is_local {
+        let stands = if known.is_none() && !is_local {
             let since = crate::identity::time_of(request).unwrap_or_default();
-            let known = self
+            let scores = self
                 .store
                 .scores(&workload.name, stack, since, MAX_LOOKED_AT);
-            let known = known.await.unwrap_or_default();
-            if let Some(first) = known.iter().find(|known| known.id == id) {
-                return first.score;
-            }
+            let scores = scores.await.unwrap_or_default();
+            let first = scores.into_iter().find(|known| known.id == id);
+            first.map(|first| first.score)
+        } else {
+            known
+        };
+        // Of two that come at once one is the first.
+        let first = self.remembered().post(request, stands.unwrap_or(score));
+        if let Some(first) = first.or(stands) {
+            return first;
         }
         self.note_score(
             workload,

@@ -57,12 +57,19 @@ impl Remembered {
         self.requests.push_back((number, kind));
     }
 
+    /// The score that was posted for a request.
+    pub(super) fn posted(&self, id: &str) -> Option<f64> {
+        let number = number_of(id)?;
+        let mut newest_first = self.posted.iter().rev();
+        let found = newest_first.find(|(known, _)| *known == number);
+        found.map(|(_, score)| *score)
+    }
+
     /// Takes a posted score, or tells the one that was there before.
     pub(super) fn post(&mut self, id: &str, score: f64) -> Option<f64> {
         let number = number_of(id)?;
-        let mut newest_first = self.posted.iter().rev();
-        if let Some((_, first)) = newest_first.find(|(known, _)| *known == number) {
-            return Some(*first);
+        if let Some(first) = self.posted(id) {
+            return Some(first);
         }
         if self.posted.len() >= REMEMBERED {
             self.posted.pop_front();

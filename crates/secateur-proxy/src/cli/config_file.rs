@@ -146,7 +146,7 @@ mod tests {
         let text = "[workload.a.canary]\nscorer = { command = [\"./judge\"] }\n";
         std::fs::write(&path, text).unwrap();
         let error = config_check(&path, &mut Vec::new()).unwrap_err();
-        let judge = folder.path().join("./judge");
+        let judge = folder.path().join("judge");
         assert!(
             error.to_string().contains(&*judge.to_string_lossy()),
             "{error}"

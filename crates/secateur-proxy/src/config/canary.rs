@@ -184,8 +184,9 @@ impl Lent<'_> {
             return written.to_owned();
         }
         // The program is started with this as its path, whatever the folder of the process.
-        let folder = std::path::absolute(self.folder).unwrap_or_else(|_| self.folder.into());
-        folder.join(written).to_string_lossy().into_owned()
+        let path = self.folder.join(written);
+        let path = std::path::absolute(&path).unwrap_or(path);
+        path.to_string_lossy().into_owned()
     }
 
     fn judge(

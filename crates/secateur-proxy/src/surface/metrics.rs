@@ -117,7 +117,7 @@ const FAMILIES: [(&str, &str, &str); 24] = [
     (
         "secateur_canary_scores_total",
         "counter",
-        "Scores by workload, stack and scorer; an empty stack compares originals with themselves.",
+        "Scores by workload, stack and scorer; the stack `original` compares originals with themselves.",
     ),
     (
         "secateur_canary_score_sum_total",

@@ -11,7 +11,7 @@ use secateur_ledger::{
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::AuditEvent;
 use secateur_proxy::canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
-use secateur_proxy::{Proxy, ProxyParts, hash_key};
+use secateur_proxy::{LedgerSink, Proxy, ProxyParts, hash_key};
 use serde_json::json;
 
 use crate::canary::{CHAT, forgets, is_original, scores, stage_with, watched};
@@ -392,6 +392,49 @@ async fn scores_are_posted_with_a_key_of_the_same_workload() {
         assert_eq!(posted.status.as_u16(), status, "{headers:?}");
     }
     assert_eq!(scores(&store, 1).await[0].score, 1.0);
+}
+
+#[tokio::test]
+async fn the_first_posted_score_stands_also_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
+    let ledger = Ledger::open(LedgerOptions::new(url, folder.path().join("spool")))
+        .await
+        .unwrap();
+    let started = async || {
+        let (canary, sink) = (ledger.clone(), ledger.clone());
+        Stage::with(PRUNES, MockOptions::default(), move |parts| {
+            parts.canary = Arc::new(canary);
+            parts.sink = Arc::new(LedgerSink(sink));
+        })
+        .await
+    };
+    let post = async |stage: &Stage, id: &str, score: f64| {
+        let body = json!({"request_id": id, "score": score}).to_string();
+        let posted = stage.post("/v1/secateur/scores", &[], body).await;
+        assert_eq!(posted.status, 200);
+        posted.json()["score"].clone()
+    };
+    let stage = started().await;
+    let answer = stage.post(CHAT, &[], chat(false)).await;
+    let id = answer.headers["x-secateur-request-id"].to_str().unwrap();
+    assert_eq!(post(&stage, id, 0.5).await, 0.5);
+    let in_ledger = async || {
+        let scores = ledger.scores("p", "m7", 0, 9).await.unwrap();
+        let row = ledger.row(id).await.unwrap();
+        scores.len() == 1 && row.is_some()
+    };
+    let began = Instant::now();
+    while !in_ledger().await {
+        assert!(began.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let again = started().await;
+    for score in [0.7, 0.9] {
+        assert_eq!(post(&again, id, score).await, 0.5);
+    }
+    let page = again.proxy.metrics().page();
+    assert!(!page.contains("secateur_canary_scores_total{"), "{page}");
 }
 
 /// A store whose database is away. It takes scores, as a ledger does that spools them.
