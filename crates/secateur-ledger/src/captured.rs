@@ -86,7 +86,7 @@ pub(crate) fn capture(
     in_transaction(store, |store| {
         let mut added: BTreeMap<&str, u64> = BTreeMap::new();
         for (cut, text, after) in sealed {
-            if keep(store, cut, text, after)? {
+            if keep(store, seal, cut, &text, after.as_deref(), now)? {
                 *added.entry(&cut.workload).or_default() += cut.bytes();
             }
         }
@@ -102,14 +102,59 @@ pub(crate) fn capture(
     })
 }
 
-/// Whether the text was not there. One that is there already lives on.
+/// Whether the text was not there. One that is there already lives on, unless it was sealed with another key.
 fn keep(
     store: &mut dyn Store,
+    seal: &Seal,
     cut: &CapturedCut,
-    text: Vec<u8>,
-    after: Option<Vec<u8>>,
+    text: &[u8],
+    after: Option<&[u8]>,
+    now: Millis,
 ) -> Result<bool, LedgerError> {
-    // A text that comes again after it expired lives again.
+    if insert(store, cut, text, after)? {
+        return Ok(true);
+    }
+    if let Some(bytes) = sealed_otherwise(store, seal, cut)? {
+        take(store, &cut.workload, &cut.id, bytes, now)?;
+        return insert(store, cut, text, after);
+    }
+    // Its conversation goes on, so it is as good as new.
+    store.execute(
+        "UPDATE captured SET at_ms = $3 WHERE workload = $1 AND id = $2 AND at_ms < $3",
+        &[
+            Value::text(&cut.workload),
+            Value::text(&cut.id),
+            Value::Int(cut.at),
+        ],
+    )?;
+    Ok(false)
+}
+
+/// The bytes of a text that is there and cannot be read with this key.
+fn sealed_otherwise(
+    store: &mut dyn Store,
+    seal: &Seal,
+    cut: &CapturedCut,
+) -> Result<Option<i64>, LedgerError> {
+    let found = store.query(
+        "SELECT sealed, bytes FROM captured \
+         WHERE workload = $1 AND id = $2 AND expired_at_ms IS NULL",
+        &[Value::text(&cut.workload), Value::text(&cut.id)],
+    )?;
+    let Some(Ok([sealed, bytes])) = found.into_iter().next().map(<[Value<'_>; 2]>::try_from) else {
+        return Ok(None);
+    };
+    let opened = seal.open(&cut.workload, &cut.id, &sealed.into_bytes()?);
+    Ok(opened.is_err().then_some(bytes.into_int()?))
+}
+
+/// Whether it was not there, or had expired: a text that comes again lives again.
+fn insert(
+    store: &mut dyn Store,
+    cut: &CapturedCut,
+    text: &[u8],
+    after: Option<&[u8]>,
+) -> Result<bool, LedgerError> {
     let changed = store.execute(
         "INSERT INTO captured (workload, id, request_id, session, at_ms, bytes, sealed, sealed_after, expired_at_ms) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL) \
@@ -127,19 +172,29 @@ fn keep(
             after.map_or(Value::Null, |after| Value::Bytes(after.into())),
         ],
     )?;
-    if changed > 0 {
-        return Ok(true);
-    }
-    // Its conversation goes on, so it is as good as new.
-    store.execute(
-        "UPDATE captured SET at_ms = $3 WHERE workload = $1 AND id = $2 AND at_ms < $3",
-        &[
-            Value::text(&cut.workload),
-            Value::text(&cut.id),
-            Value::Int(cut.at),
-        ],
+    Ok(changed > 0)
+}
+
+/// Takes one text of so many bytes; whether it was there.
+fn take(
+    store: &mut dyn Store,
+    workload: &str,
+    id: &str,
+    bytes: i64,
+    now: Millis,
+) -> Result<bool, LedgerError> {
+    let changed = store.execute(
+        "UPDATE captured SET sealed = NULL, sealed_after = NULL, expired_at_ms = $3 \
+         WHERE workload = $1 AND id = $2 AND expired_at_ms IS NULL",
+        &[Value::text(workload), Value::text(id), Value::Int(now)],
     )?;
-    Ok(false)
+    if changed > 0 {
+        store.execute(
+            "UPDATE captured_size SET bytes = bytes - $2 WHERE workload = $1",
+            &[Value::text(workload), Value::Int(bytes)],
+        )?;
+    }
+    Ok(changed > 0)
 }
 
 /// Takes what is over the limits, oldest first. Within a transaction.
@@ -176,17 +231,8 @@ pub(crate) fn expire(
             if at >= oldest_allowed && size <= limit {
                 break;
             }
-            let changed = store.execute(
-                "UPDATE captured SET sealed = NULL, sealed_after = NULL, expired_at_ms = $3 \
-                 WHERE workload = $1 AND id = $2 AND expired_at_ms IS NULL",
-                &[Value::text(workload), id, Value::Int(now)],
-            )?;
-            if changed > 0 {
+            if take(store, workload, &id.into_text()?, bytes, now)? {
                 size -= bytes;
-                store.execute(
-                    "UPDATE captured_size SET bytes = bytes - $2 WHERE workload = $1",
-                    &[Value::text(workload), Value::Int(bytes)],
-                )?;
             }
             gone += 1;
         }
@@ -247,6 +293,34 @@ fn open_after(
             .open(workload, &after_id(id), &sealed.into_bytes()?)
             .map(Some),
     }
+}
+
+/// Ids that are looked for in one query, always as many, so that its text stays the same.
+const IDS_AT_ONCE: usize = 100;
+
+/// Those of the ids whose text is there.
+pub(crate) fn still_there(
+    store: &mut dyn Store,
+    workload: &str,
+    ids: &[String],
+) -> Result<Vec<String>, LedgerError> {
+    let slots: Vec<String> = (2..IDS_AT_ONCE + 2).map(|at| format!("${at}")).collect();
+    let sql = format!(
+        "SELECT id FROM captured WHERE workload = $1 AND expired_at_ms IS NULL AND id IN ({})",
+        slots.join(", ")
+    );
+    let mut found = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(IDS_AT_ONCE) {
+        let mut values = vec![Value::text(workload)];
+        values.extend(ids.iter().map(|id| Value::text(id)));
+        // What is left over asks for the last one again.
+        let last = values.last().cloned().unwrap_or(Value::Null);
+        values.resize(IDS_AT_ONCE + 1, last);
+        for id in store.query(&sql, &values)?.into_iter().flatten() {
+            found.push(id.into_text()?);
+        }
+    }
+    Ok(found)
 }
 
 /// What was cut in a request and is still there, oldest first.

@@ -14,6 +14,7 @@ use crate::error::LedgerError;
 use crate::housekeeping::{expire_captured, forget};
 use crate::moment::now;
 use crate::options::CaptureLimits;
+use crate::same_file::OpenFile;
 use crate::store::{Address, Store, check_version};
 
 /// How often others' decisions are looked for.
@@ -28,6 +29,7 @@ pub(crate) struct Caller {
     address: Address,
     read_only: bool,
     store: Option<OpenStore>,
+    file: OpenFile,
 }
 
 struct OpenStore(Box<dyn Store>);
@@ -44,6 +46,7 @@ impl Caller {
             address,
             read_only,
             store: None,
+            file: OpenFile::default(),
         }
     }
 
@@ -52,6 +55,13 @@ impl Caller {
         &mut self,
         work: impl Fn(&mut dyn Store) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
+        if let Err(error) = self.file.check(&self.address) {
+            self.store = None;
+            if self.file.is_gone(&self.address) {
+                // The writer makes a new one.
+                return Err(error);
+            }
+        }
         if let Some(store) = &mut self.store {
             match work(store.0.as_mut()) {
                 Err(error) if error.is_passing() => self.store = None,
@@ -59,6 +69,7 @@ impl Caller {
             }
         }
         let mut store = self.address.connect(self.read_only)?;
+        self.file = OpenFile::of(&self.address);
         check_version(store.as_mut())?;
         let outcome = work(store.as_mut());
         if !outcome.as_ref().is_err_and(LedgerError::is_passing) {
@@ -101,6 +112,8 @@ pub(crate) struct Keeper {
     pub(crate) controls: watch::Sender<Arc<Controls>>,
     pub(crate) limits: Arc<Mutex<BTreeMap<String, CaptureLimits>>>,
     pub(crate) keep_days: u32,
+    /// Whether it clears away what is too old.
+    pub(crate) clears: bool,
 }
 
 impl Keeper {
@@ -121,7 +134,7 @@ impl Keeper {
             if let Ok(found) = self.caller.ask(decisions::controls) {
                 publish(&self.controls, found);
             }
-            if Instant::now() >= clear_at && !self.clear() {
+            if self.clears && Instant::now() >= clear_at && !self.clear() {
                 clear_at = Instant::now() + CLEAR_EVERY;
             }
         }
@@ -147,7 +160,7 @@ impl Keeper {
             // What could not be cleared away now is tried again in a minute.
             let _ = self
                 .caller
-                .ask(|store| expire_captured(store, &limits, now()));
+                .ask(|store| expire_captured(store, &limits, keep_days, now()));
         }
         is_more
     }

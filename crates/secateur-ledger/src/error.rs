@@ -14,9 +14,9 @@ pub enum LedgerError {
         /// The address, without its password.
         url: String,
     },
-    /// What an address says of TLS cannot be done.
+    /// What an address says behind its question mark cannot be done.
     #[error("`{url}`: {reason}")]
-    Tls {
+    Parameter {
         /// The address, without its password.
         url: String,
         /// Why not.

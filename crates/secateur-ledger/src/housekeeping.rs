@@ -2,6 +2,7 @@
 //! waits for it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::captured::expire;
 use crate::error::LedgerError;
@@ -67,17 +68,24 @@ pub(crate) fn forget(
     Ok(is_more)
 }
 
-/// Takes captured texts that are past the limits that this process knows; workloads without any known
-/// limits fall under the defaults.
+/// Takes captured texts that are past the limits that this process knows. Those of other workloads, which another process
+/// may know or nobody any more, go with the rows, after `keep_days`.
 pub(crate) fn expire_captured(
     store: &mut dyn Store,
     limits: &BTreeMap<String, CaptureLimits>,
+    keep_days: u32,
     now: Millis,
 ) -> Result<(), LedgerError> {
+    let with_rows = (keep_days > 0).then(|| CaptureLimits {
+        max_bytes: u64::MAX,
+        max_age: Duration::from_secs(u64::from(keep_days) * 24 * 3600),
+    });
     let workloads = store.query("SELECT workload FROM captured_size WHERE bytes > 0", &[])?;
     for workload in workloads.into_iter().flatten() {
         let workload = workload.into_text()?;
-        let limits = limits.get(&workload).copied().unwrap_or_default();
+        let Some(limits) = limits.get(&workload).copied().or(with_rows) else {
+            continue;
+        };
         in_transaction(store, |store| expire(store, &workload, limits, now))?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
@@ -41,9 +42,9 @@ pub struct Ledger {
 /// By workload.
 type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
 
-fn limits_of(limits: &Limits, workload: &str) -> CaptureLimits {
+fn limits_of(limits: &Limits, workload: &str) -> Option<CaptureLimits> {
     let all = limits.lock().unwrap_or_else(PoisonError::into_inner);
-    all.get(workload).copied().unwrap_or_default()
+    all.get(workload).copied()
 }
 
 #[derive(Debug)]
@@ -383,10 +384,24 @@ impl Ledger {
         let limits = Arc::clone(&self.inner.limits);
         let keeper = &self.writing()?.keeper;
         desk::ask(keeper, move |store| {
-            let limits = |workload: &str| limits_of(&limits, workload);
+            let limits = |workload: &str| limits_of(&limits, workload).unwrap_or_default();
             captured::capture(store, &seal, limits, &cuts, now())
         })
         .await
+    }
+
+    /// Those of the ids whose text is kept for a workload.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn still_captured(
+        &self,
+        workload: &str,
+        ids: Vec<String>,
+    ) -> Result<Vec<String>, LedgerError> {
+        let workload = workload.to_owned();
+        self.read(move |store| captured::still_there(store, &workload, &ids))
+            .await
     }
 
     /// Gives a text back by its id.
@@ -394,10 +409,12 @@ impl Ledger {
     /// # Errors
     /// The key is missing or another one, or see [`Ledger::rows`].
     pub async fn recall(&self, workload: &str, id: &str) -> Result<Recalled, LedgerError> {
-        let (seal, limits) = (
-            self.inner.seal.clone(),
-            limits_of(&self.inner.limits, workload),
-        );
+        // Where this process knows no limits, what is there is there.
+        let limits = limits_of(&self.inner.limits, workload).unwrap_or(CaptureLimits {
+            max_bytes: u64::MAX,
+            max_age: Duration::MAX,
+        });
+        let seal = self.inner.seal.clone();
         let (workload, id) = (workload.to_owned(), id.to_owned());
         self.read(move |store| {
             captured::recall(store, seal.as_deref(), limits, &workload, &id, now())

@@ -31,6 +31,7 @@ mod queue;
 mod record;
 mod rollup;
 mod row;
+mod same_file;
 mod scores;
 mod seal;
 mod shadow;

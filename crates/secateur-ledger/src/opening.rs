@@ -31,7 +31,7 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
     let (moving, moved) = watch::channel(Some(Ok(())));
     let (begin, first) = match connect(&address, moving) {
         Err(error) if error.is_passing() => {
-            counters.note(&error);
+            counters.note_away(&error);
             (Start::Away, Controls::default())
         }
         connected => connected?,
@@ -61,6 +61,7 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
         controls: publisher.clone(),
         limits: Arc::clone(&limits),
         keep_days: options.keep_days,
+        clears: options.clears,
     };
     start("ledger-keeper", move || keeping.keep(&jobs))?;
     let writing = Writing {
@@ -90,8 +91,8 @@ pub(crate) fn open_for_reading(
     capture_key: Option<[u8; 32]>,
 ) -> Result<Inner, LedgerError> {
     let address = Address::parse(url)?;
-    Caller::new(address.clone(), true).ask(|_| Ok(()))?;
-    let (_, controls) = watch::channel(Arc::default());
+    let decided = Caller::new(address.clone(), true).ask(decisions::controls)?;
+    let (_, controls) = watch::channel(Arc::new(decided));
     Ok(Inner {
         readers: start_readers(&address)?,
         controls,

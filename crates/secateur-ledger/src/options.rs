@@ -16,6 +16,9 @@ pub struct LedgerOptions {
     pub flush_every: Duration,
     /// Days after which rows go; 0 keeps them. Daily sums stay. Default 90.
     pub keep_days: u32,
+    /// Whether this process clears away what is past `keep_days` and past the limits of captured text. Default true. One
+    /// that comes for a single decision knows neither as the proxy's configuration has them.
+    pub clears: bool,
     /// The key for captured text; without it nothing is captured.
     pub capture_key: Option<[u8; 32]>,
 }
@@ -30,6 +33,7 @@ impl LedgerOptions {
             queue_rows: 10_000,
             flush_every: Duration::from_millis(250),
             keep_days: 90,
+            clears: true,
             capture_key: None,
         }
     }
@@ -62,6 +66,7 @@ impl std::fmt::Debug for LedgerOptions {
             .field("queue_rows", &self.queue_rows)
             .field("flush_every", &self.flush_every)
             .field("keep_days", &self.keep_days)
+            .field("clears", &self.clears)
             .field("captures", &self.capture_key.is_some())
             .finish()
     }

@@ -17,9 +17,10 @@ use crate::ingest::{self, Sight, Written};
 use crate::pace::Pace;
 use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State, Waiting};
 use crate::record::Record;
+use crate::same_file::OpenFile;
 use crate::spool::{Spool, load};
 use crate::stats::Counters;
-use crate::store::{Address, Store, migrate};
+use crate::store::{Address, Database, Store, migrate};
 
 /// What the writer begins with.
 pub(crate) enum Start {
@@ -64,16 +65,12 @@ impl Shared {
 
     fn put_in_spool(&self, records: &[Record]) -> bool {
         let mut spool = self.spool();
-        match spool.append(records) {
-            Ok(()) => {
-                self.tell(&spool);
-                true
-            }
-            Err(error) => {
-                self.counters.note(&format!("spool: {error}"));
-                false
-            }
+        let outcome = spool.append(records);
+        self.counters.note_spool(&outcome);
+        if outcome.is_ok() {
+            self.tell(&spool);
         }
+        outcome.is_ok()
     }
 }
 
@@ -213,13 +210,14 @@ fn write_out(queue: &Queue, batch: VecDeque<Waiting>) -> Vec<Record> {
 /// The connection, and when to try again.
 struct Line {
     store: Option<Box<dyn Store>>,
+    file: OpenFile,
     retry_at: Instant,
     pause: Duration,
 }
 
 impl Line {
     fn lost(&mut self, shared: &Shared, error: &LedgerError) {
-        shared.counters.note(error);
+        shared.counters.note_away(error);
         self.store = None;
         self.retry_at = Instant::now() + self.pause;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -230,6 +228,7 @@ impl Line {
         if self.store.is_some() || Instant::now() < self.retry_at {
             return;
         }
+        self.file.clear_rest(&shared.address);
         let connected = shared.address.connect(false).and_then(|mut store| {
             migrate(store.as_mut())?;
             Ok(store)
@@ -237,11 +236,21 @@ impl Line {
         match connected {
             Ok(store) => {
                 self.store = Some(store);
+                self.file = OpenFile::of(&shared.address);
                 self.pause = FIRST_PAUSE;
                 shared.queue.lock().is_up = true;
                 shared.queue.for_mover.notify_one();
             }
             Err(error) => self.lost(shared, &error),
+        }
+    }
+
+    /// Lets go of a file that is no longer the ledger's.
+    fn check_file(&mut self, shared: &Shared) {
+        if self.store.is_some()
+            && let Err(error) = self.file.check(&shared.address)
+        {
+            self.lost(shared, &error);
         }
     }
 }
@@ -251,6 +260,7 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
     let queue = &shared.queue;
     let mut line = Line {
         store: None,
+        file: OpenFile::of(&shared.address),
         retry_at: Instant::now(),
         pause: FIRST_PAUSE,
     };
@@ -269,6 +279,7 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
     queue.lock().is_up = line.store.is_some();
     let mut adopt_at = Instant::now() + ADOPT_EVERY;
     loop {
+        line.check_file(shared);
         line.try_connect(shared);
         let mut state = queue.lock();
         let batch = state
@@ -292,6 +303,9 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
             // A ledger that is closed in peace leaves nothing in the spool.
             let end = Instant::now() + CLOSING;
             while Instant::now() < end && replay(shared, &mut line) {}
+            if let Some(store) = line.store.as_deref_mut() {
+                settle_file(store);
+            }
             return;
         }
         let is_closed = state.is_closed;
@@ -307,7 +321,11 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         if !is_closed && replay(shared, &mut line) {
             continue;
         }
+        let is_spool_empty = shared.spool().is_empty();
         let state = queue.lock();
+        if line.store.is_some() && is_spool_empty && state.in_flight.is_none() {
+            shared.counters.note_back();
+        }
         let has_work = state
             .in_flight
             .as_ref()
@@ -315,6 +333,14 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         if !has_work && !state.is_drained {
             drop(queue.wait(&queue.for_writer, state, Duration::from_millis(100)));
         }
+    }
+}
+
+/// Brings what SQLite keeps in its log into the file itself: then a copy of the file alone has every row. Without it
+/// nothing is lost, so an error is none.
+fn settle_file(store: &mut dyn Store) {
+    if store.database() == Database::Sqlite {
+        let _ = store.script("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 }
 
@@ -339,6 +365,7 @@ fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>, sig
         .filter(|batch| Arc::ptr_eq(&batch.records, records));
     match (outcome, in_flight) {
         (Ok(written), batch) => {
+            shared.counters.note_back();
             let is_settled = batch.is_some_and(|batch| batch.is_spooled);
             count(shared, records.len(), &written);
             state.in_flight = None;
@@ -383,7 +410,10 @@ fn replay(shared: &Shared, line: &mut Line) -> bool {
         }
     };
     match replay_segment(shared, store, &segment) {
-        Ok(()) => true,
+        Ok(()) => {
+            shared.counters.note_back();
+            true
+        }
         Err(error) => {
             line.lost(shared, &error);
             false
@@ -433,7 +463,7 @@ mod tests {
     use super::*;
     use crate::plain::Entry;
     use crate::spool::MAX_SPOOL_BYTES;
-    use crate::store::{Database, Table, Value};
+    use crate::store::{Table, Value};
 
     /// A database that takes everything and keeps nothing.
     struct Willing;
@@ -499,6 +529,7 @@ mod tests {
             scope.spawn(|| {
                 let mut line = Line {
                     store: Some(Box::new(Willing)),
+                    file: OpenFile::default(),
                     retry_at: Instant::now(),
                     pause: FIRST_PAUSE,
                 };

@@ -355,3 +355,87 @@ async fn rows_that_fit_nowhere_are_counted_and_block_nobody() {
     ledger.close().await;
     is_sound(&path);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_removed_is_made_anew_and_costs_no_later_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let url = format!("sqlite:{}", path.display());
+    let ledger = open(&url, &folder.path().join("spool")).await;
+    ledger.record(row(0));
+    ledger.flush().await;
+    assert!(ledger.row(&row(0).id).await.unwrap().is_some());
+    // Its rows are gone with it, as whoever removed it wanted; the write-ahead log stays behind.
+    std::fs::remove_file(&path).unwrap();
+    for number in 1..50 {
+        ledger.record(row(number));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    ledger.flush().await;
+    secateur_ledger::testing::eventually("rows are home", Duration::from_secs(20), || {
+        let stats = ledger.stats();
+        stats.queued == 0 && stats.spooled == 0 && stats.away.is_none()
+    });
+    assert_eq!(ledger.stats().lost, 0);
+    let told = ledger.stats().last_error.unwrap();
+    assert!(told.contains("removed or replaced"), "{told}");
+    // Those who ask see the new one too.
+    let found = ledger.rows(&Filter::default(), None, 100).await.unwrap();
+    assert_eq!(found.len(), 49);
+    ledger.close().await;
+    is_sound(&path);
+    let again = open(&url, &folder.path().join("spool")).await;
+    assert_eq!(
+        again
+            .rows(&Filter::default(), None, 100)
+            .await
+            .unwrap()
+            .len(),
+        49
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_takes_nothing_is_told_until_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let url = format!("sqlite:{}", path.display());
+    let ledger = open(&url, &folder.path().join("spool")).await;
+    let rename = |from: &str, to: &str| {
+        let file = rusqlite::Connection::open(&path).unwrap();
+        file.busy_timeout(Duration::from_secs(5)).unwrap();
+        file.execute_batch(&format!("ALTER TABLE {from} RENAME TO {to}"))
+            .unwrap();
+    };
+    assert_eq!(ledger.stats().away, None);
+    rename("daily", "elsewhere");
+    ledger.record(row(0));
+    secateur_ledger::testing::eventually("it is told", Duration::from_secs(20), || {
+        let stats = ledger.stats();
+        stats.away.is_some() && stats.spooled == 1 && stats.trouble().is_some()
+    });
+    rename("elsewhere", "daily");
+    secateur_ledger::testing::eventually("all is well", Duration::from_secs(20), || {
+        let stats = ledger.stats();
+        stats.away.is_none() && stats.spooled == 0 && stats.trouble().is_none()
+    });
+    assert!(ledger.row(&row(0).id).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_of_a_closed_file_alone_has_every_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (
+        folder.path().join("ledger.db"),
+        folder.path().join("copy.db"),
+    );
+    let url = format!("sqlite:{}", path.display());
+    let ledger = open(&url, &folder.path().join("spool")).await;
+    ledger.record(row(0));
+    // Another handle stays, as in a program that is about to end.
+    ledger.clone().close().await;
+    std::fs::copy(&path, &copy).unwrap();
+    let url = format!("sqlite:{}", copy.display());
+    let copied = Ledger::open_for_reading(&url, None).await.unwrap();
+    assert!(copied.row(&row(0).id).await.unwrap().is_some());
+}

@@ -11,11 +11,10 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use secateur_ledger::Ledger;
 use secateur_ledger::moment::{Moment, now};
-use secateur_proxy::Pages;
+use secateur_proxy::own_names::{host_of, is_known_host};
+use secateur_proxy::{Pages, is_page_path};
 
-use crate::access::{
-    Attempts, PortalToken, Sessions, client, host, is_known_host, is_own_form, port,
-};
+use crate::access::{Attempts, PortalToken, Sessions, client, is_own_form, port};
 use crate::catalog::Catalog;
 use crate::refuse::{Made, Refused};
 use crate::shell::{Section, Shell, notice};
@@ -138,6 +137,7 @@ impl Portal {
             name: visit.session.name.clone(),
             made: Moment(visit.now),
             notice: visit.asked("done").as_deref().and_then(notice),
+            trouble: self.ledger.stats().trouble().filter(|_| may_see),
             refresh: None,
         }
     }
@@ -164,7 +164,7 @@ impl Portal {
             head.extensions.get().copied(),
             &self.trusted_proxies,
         );
-        let host_name = host(&head.headers, &head.uri);
+        let host_name = host_of(&head.headers, &head.uri);
         let cookie_name = cookie_name(host_name.and_then(port), is_tls);
         let known =
             cookies(&head.headers, &cookie_name).find_map(|cookie| self.sessions.read(cookie, now));
@@ -228,7 +228,7 @@ impl Portal {
 
     async fn route(&self, visit: &mut Visit) -> Made {
         if visit.method == Method::POST {
-            let host_name = host(&visit.headers, &visit.uri);
+            let host_name = host_of(&visit.headers, &visit.uri);
             if !is_own_form(&visit.headers, host_name, &self.hosts)
                 || !self
                     .sessions
@@ -270,11 +270,7 @@ impl Portal {
 
 impl Pages for Portal {
     fn claims(&self, path: &str) -> bool {
-        let is_under = |start: &str| {
-            path.strip_prefix(start)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        path == "/" || is_under("/portal") || is_under("/optimize")
+        path == "/" || is_page_path(path)
     }
 
     fn respond(

@@ -39,6 +39,8 @@ pub(crate) struct Shell {
     pub(crate) made: Moment,
     /// What was just done.
     pub(crate) notice: Option<&'static str>,
+    /// What is wrong with the ledger.
+    pub(crate) trouble: Option<String>,
     /// Seconds after which the page loads itself again.
     pub(crate) refresh: Option<u32>,
 }

@@ -149,8 +149,9 @@ pub struct AuditEvent {
     pub summary: Option<SummaryOutcome>,
     /// Whether `x-secateur-bypass` was set.
     pub bypassed: bool,
-    /// Whether it named a workload that the configuration does not have, and so went the default way.
-    pub unknown_workload: bool,
+    /// The workload that it named and that the configuration does not have, so that it went the default way; empty where
+    /// that is not written like the name of one.
+    pub unknown_workload: Option<String>,
     /// Bytes of the body that came in.
     pub bytes_before: u64,
     /// Bytes of the body that went out.
@@ -224,7 +225,7 @@ impl AuditEvent {
             struck_stack: Vec::new(),
             summary: None,
             bypassed: false,
-            unknown_workload: false,
+            unknown_workload: None,
             bytes_before: 0,
             bytes_after: 0,
             chars_before: None,

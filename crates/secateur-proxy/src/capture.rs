@@ -6,7 +6,7 @@
 //! **Invariant:** a text is kept as long as its conversation goes on, because every request that cuts it
 //! again renews it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -92,31 +92,48 @@ impl Capture {
             let _hand = hand;
             let finder = Arc::clone(&capture);
             let looked = tokio::task::spawn_blocking(move || {
-                let new = finder.find(&cut);
-                (cut, new)
+                let (new, known) = finder.find(&cut);
+                (cut, new, known)
             });
-            if let Ok((cut, new)) = looked.await {
+            if let Ok((cut, mut new, known)) = looked.await {
+                new.extend(capture.gone(&cut.workload, known).await);
                 capture.write(&cut, new).await;
             }
         });
     }
 
-    /// The texts of a request that were not written lately.
-    fn find(&self, cut: &CutRequest) -> Vec<Removed> {
+    /// The texts of a request that were not written lately, and those that were.
+    fn find(&self, cut: &CutRequest) -> (Vec<Removed>, Vec<Removed>) {
         let request = Request {
             dialect: Some(cut.dialect),
             ..Request::default()
         };
-        let mut texts = removed(&cut.body, &request, &cut.report.plan).unwrap_or_default();
+        let texts = removed(&cut.body, &request, &cut.report.plan).unwrap_or_default();
         let now = Instant::now();
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if written.len() > REMEMBERED {
             written.retain(|_, at| now.duration_since(*at) < RENEW_AFTER);
         }
-        texts.retain(|text| {
+        texts.into_iter().partition(|text| {
             let last = written.get(&(Arc::clone(&cut.workload), text.id));
             last.is_none_or(|at| now.duration_since(*at) >= RENEW_AFTER)
-        });
+        })
+    }
+
+    /// Those of the texts that the workload's limits took since they were written, here or by another replica.
+    async fn gone(&self, workload: &str, mut texts: Vec<Removed>) -> Vec<Removed> {
+        if texts.is_empty() {
+            return texts;
+        }
+        let ids = texts.iter().map(|text| text.id.to_string()).collect();
+        match self.ledger.still_captured(workload, ids).await {
+            Ok(kept) => {
+                let kept: HashSet<String> = kept.into_iter().collect();
+                texts.retain(|text| !kept.contains(&text.id.to_string()));
+            }
+            // It takes nothing either.
+            Err(_) => texts.clear(),
+        }
         texts
     }
 

@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 
 use self::answer::{answer, refuse};
 use self::arrival::Arrival;
+use self::arrival::loggable;
 pub(crate) use self::arrival::pick_workload;
 pub(crate) use self::own_paths::own_path;
 use self::prepare::{note, prepare};
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     pub(crate) summarizer: Arc<Summarizer>,
     pub(crate) limits: RateLimits,
     pub(crate) pages: Option<Arc<dyn Pages>>,
+    pub(crate) no_pages: String,
     pub(crate) is_draining: std::sync::atomic::AtomicBool,
 }
 
@@ -112,7 +114,7 @@ fn arrive(
     let mut route = Route::of(&head.method, &head.uri, &head.headers);
     let grant = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let key = grant.as_ref().ok().and_then(Grant::key);
-    let (workload, is_unknown) = pick_workload(
+    let (workload, unknown) = pick_workload(
         &config,
         key.and_then(|key| key.workload.as_ref()),
         &route,
@@ -127,7 +129,7 @@ fn arrive(
         route.dialect,
     );
     event.key = key.map(|key| Arc::clone(&key.name));
-    event.unknown_workload = is_unknown;
+    event.unknown_workload = unknown.map(loggable);
     event.model.clone_from(&route.path_model);
     event.trace = head
         .headers

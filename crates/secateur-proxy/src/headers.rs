@@ -49,8 +49,41 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, reads_usage: bool) {
     strip(headers, |name| {
         matches!(name, "host" | "content-length" | "expect") || name.starts_with("x-secateur-")
     });
+    if headers.contains_key(header::COOKIE) {
+        drop_own_cookies(headers);
+    }
     if reads_usage {
         keep_readable_encodings(headers);
+    }
+}
+
+/// The sessions of the pages, which are for nobody but them.
+const OWN_COOKIES: &str = "secateur-portal";
+
+/// Takes the cookies of the pages out; those of others stay as they came.
+fn drop_own_cookies(headers: &mut HeaderMap) {
+    let is_own = |pair: &str| {
+        let name = pair.split('=').next().unwrap_or_default();
+        name.contains(OWN_COOKIES)
+    };
+    let lines: Vec<HeaderValue> = headers.get_all(header::COOKIE).iter().cloned().collect();
+    headers.remove(header::COOKIE);
+    for line in lines {
+        let text = String::from_utf8_lossy(line.as_bytes());
+        if !text.split(';').any(is_own) {
+            headers.append(header::COOKIE, line);
+            continue;
+        }
+        let kept: Vec<&str> = text
+            .split(';')
+            .map(str::trim)
+            .filter(|pair| !pair.is_empty() && !is_own(pair))
+            .collect();
+        if let Ok(line) = HeaderValue::from_str(&kept.join("; "))
+            && !kept.is_empty()
+        {
+            headers.append(header::COOKIE, line);
+        }
     }
 }
 
@@ -144,6 +177,21 @@ mod tests {
         let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
         assert_eq!(names, ["authorization", "x-stainless-lang"]);
+    }
+
+    #[test]
+    fn cookies_of_the_pages_stay_behind_and_those_of_others_pass() {
+        let mut headers = map(&[
+            (
+                "cookie",
+                "a=1; secateur-portal-8787=x;  __Secure-secateur-portal=y; b=secateur-portal",
+            ),
+            ("cookie", "secateur-portal=z"),
+            ("cookie", "c=\"3\";d"),
+        ]);
+        to_upstream(&mut headers, false);
+        let passed: Vec<&HeaderValue> = headers.get_all("cookie").iter().collect();
+        assert_eq!(passed, ["a=1; b=secateur-portal", "c=\"3\";d"]);
     }
 
     #[test]

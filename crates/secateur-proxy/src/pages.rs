@@ -6,11 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use secateur_ledger::Ledger;
 
 use crate::config::{LiveConfig, PortalConfig};
+use crate::response_body::ClientBody;
 
 /// Pages under paths of their own, such as the portal.
 pub trait Pages: Send + Sync + std::fmt::Debug {
@@ -39,3 +40,93 @@ pub struct PagesParts {
 
 /// Makes the pages, or says why there are none.
 pub type MakePages = Arc<dyn Fn(PagesParts) -> Result<Arc<dyn Pages>, String> + Send + Sync>;
+
+/// Whether a path is kept for pages. No such path ever leads to a provider, also while there are no pages: what a
+/// browser sends along is for the pages alone.
+#[must_use]
+pub fn is_page_path(path: &str) -> bool {
+    ["/portal", "/optimize"].iter().any(|start| {
+        path.strip_prefix(start)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// Whether a browser wants to show what it asks for. What a provider answers would be shown under the pages' own
+/// address, and its scripts could do what the reader may do. Libraries send none of these headers.
+pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
+    let is = |name: &str, values: &[&str]| {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        value.is_some_and(|value| values.contains(&value))
+    };
+    is("sec-fetch-mode", &["navigate"])
+        || is(
+            "sec-fetch-dest",
+            &["document", "iframe", "frame", "embed", "object"],
+        )
+        // Over plain HTTP from elsewhere than loopback, browsers tell no more than this.
+        || is("upgrade-insecure-requests", &["1"])
+}
+
+/// What a browser is told that followed a link to a provider's path.
+pub(crate) fn refuse_navigation() -> Response<ClientBody> {
+    told(
+        StatusCode::FORBIDDEN,
+        "This address leads to a provider's API. Programs may use it; a browser does not show it here, because the pages of the proxy have the same address.\nThe pages are at /portal\n",
+    )
+}
+
+/// What is told at the pages' paths while there are none.
+pub(crate) fn pages_are_off(reason: &str) -> Response<ClientBody> {
+    told(
+        StatusCode::NOT_FOUND,
+        &format!("the portal is off: {reason}\n"),
+    )
+}
+
+/// A few words for people, which no browser takes for anything else.
+fn told(status: StatusCode, words: &str) -> Response<ClientBody> {
+    let mut response = Response::new(ClientBody::full(words.to_owned()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_pages_are_whole_segments() {
+        for path in [
+            "/portal",
+            "/portal/",
+            "/portal/login",
+            "/optimize/quality/a",
+        ] {
+            assert!(is_page_path(path), "{path}");
+        }
+        for path in ["/", "/portals", "/optimizer/x", "/v1/portal", "/w/a/portal"] {
+            assert!(!is_page_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_what_a_browser_would_show_is_a_navigation() {
+        let asks = |name: &'static str, value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            is_navigation(&headers)
+        };
+        assert!(asks("sec-fetch-mode", "navigate") && asks("sec-fetch-dest", "iframe"));
+        assert!(asks("upgrade-insecure-requests", "1"));
+        assert!(!asks("sec-fetch-mode", "cors") && !asks("sec-fetch-dest", "empty"));
+        assert!(!asks("accept", "*/*"));
+    }
+}

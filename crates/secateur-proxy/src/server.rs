@@ -26,13 +26,13 @@ use crate::canary::{Canary, CanaryStore, MemoryStore, claims_score, respond_to_s
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
 use crate::handle::{Held, Shared, handle, own_path};
-use crate::pages::Pages;
+use crate::pages::{Pages, is_navigation, is_page_path, pages_are_off, refuse_navigation};
 use crate::patience::Patience;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::recall::{claims as claims_recall, respond as respond_to_recall};
 use crate::response_body::ClientBody;
 use crate::summary::{Summarizer, SummaryCache};
-use crate::surface::{Log, Metrics, Surfaces, Traces};
+use crate::surface::{Log, Metrics, Surfaces, Traces, watch_ledger};
 use crate::upstream::UpstreamClient;
 
 /// Why the proxy did not start.
@@ -70,6 +70,8 @@ pub struct ProxyParts {
     pub engine: Arc<dyn Engine>,
     /// Pages on the same port. Default none.
     pub pages: Option<Arc<dyn Pages>>,
+    /// Why there are none, for whoever asks for them.
+    pub no_pages: String,
     /// Where the canary keeps scores and finds what is switched. Default in memory.
     pub canary: Arc<dyn CanaryStore>,
     /// Where cut text is kept and found again. Default nowhere.
@@ -87,6 +89,7 @@ impl ProxyParts {
             sink: Arc::new(NoSink),
             engine: Arc::new(CoreEngine),
             pages: None,
+            no_pages: "this proxy has none".to_owned(),
             canary: Arc::new(MemoryStore::default()),
             ledger: None,
         }
@@ -101,6 +104,8 @@ pub struct Proxy {
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
     accepting: JoinHandle<()>,
+    /// Of the ledger.
+    watching: Option<JoinHandle<()>>,
 }
 
 impl Proxy {
@@ -116,6 +121,7 @@ impl Proxy {
             sink,
             engine,
             pages,
+            no_pages,
             canary,
             ledger,
         } = parts;
@@ -164,7 +170,12 @@ impl Proxy {
             summarizer: Arc::new(Summarizer::new(summaries)),
             limits: RateLimits::default(),
             pages,
+            no_pages,
             is_draining: AtomicBool::new(false),
+        });
+        let watching = shared.ledger.clone().map(|ledger| {
+            let log = shared.surfaces.log.clone();
+            tokio::spawn(watch_ledger(ledger, log))
         });
         let (stop, stopped) = watch::channel(false);
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared), connections, stopped));
@@ -174,6 +185,7 @@ impl Proxy {
             shared,
             stop,
             accepting,
+            watching,
         })
     }
 
@@ -234,6 +246,9 @@ impl Proxy {
         // The accept loop is gone only if the runtime is.
         let _ = self.stop.send(true);
         let _ = self.accepting.await;
+        if let Some(watching) = self.watching {
+            watching.abort();
+        }
         self.shared.surfaces.log.flush();
     }
 }
@@ -359,6 +374,12 @@ fn respond(
         }
         let pages = Arc::clone(pages);
         return Box::pin(async move { Ok(pages.respond(request).await.map(ClientBody::full)) });
+    }
+    if shared.pages.is_none() && is_page_path(request.uri().path()) {
+        return Box::pin(ready(Ok(pages_are_off(&shared.no_pages))));
+    }
+    if shared.pages.is_some() && is_navigation(request.headers()) {
+        return Box::pin(ready(Ok(refuse_navigation())));
     }
     if claims_score(&request) {
         return Box::pin(async move { Ok(respond_to_score(&shared, request).await) });

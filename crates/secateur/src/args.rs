@@ -265,7 +265,7 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct McpArgs {
     /// The proxy.
-    #[arg(long, default_value = "http://127.0.0.1:8787", value_hint = ValueHint::Url)]
+    #[arg(long, default_value = "http://127.0.0.1:8787", value_parser = parse_base_url, value_hint = ValueHint::Url)]
     pub(crate) url: http::Uri,
     /// The workload whose text is asked for.
     #[arg(long, default_value = "default")]
@@ -368,6 +368,15 @@ pub(crate) struct CheckArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn parse_base_url(text: &str) -> Result<http::Uri, String> {
+    let url: Option<http::Uri> = text.parse().ok();
+    let is_whole = |url: &http::Uri| {
+        matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+    };
+    url.filter(is_whole)
+        .ok_or_else(|| "write it like http://127.0.0.1:8787".to_owned())
 }
 
 fn parse_dialect(name: &str) -> Result<DialectId, String> {

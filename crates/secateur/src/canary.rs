@@ -6,6 +6,7 @@ use secateur_proxy::cli::{self, ResumeOptions};
 use crate::Failure;
 use crate::audit::args::LedgerArgs;
 use crate::audit::place::url;
+use crate::proxy::failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CanaryCommand {
@@ -55,5 +56,5 @@ pub(crate) fn run(command: &CanaryCommand) -> Result<(), Failure> {
             cli::canary_resume(&options, &mut out)
         }
     };
-    done.map_err(|error| Failure::bad_input(error.to_string()))
+    done.map_err(failure)
 }

@@ -6,7 +6,7 @@ use secateur_core::json::path_at;
 
 use crate::Failure;
 use crate::args::CheckArgs;
-use crate::input::write_stdout;
+use crate::input::{say, write_stdout};
 use crate::table::{green, red_cell, table};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
@@ -28,12 +28,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         let all = serde_json::json!({ "dialect": view.dialect(), "accepted": found.is_empty(), "violations": list });
         write_stdout(format!("{all:#}\n").as_bytes())?;
     } else if found.is_empty() {
-        anstream::println!(
+        say!(
             "{}: {} request, {} messages",
             green("accepted"),
             view.dialect(),
             view.items().len()
-        );
+        )?;
     } else {
         let mut rows = table(&["where", "byte", "what"]);
         for violation in &found {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
                 red_cell(violation.rule.words()),
             ]);
         }
-        anstream::println!("{rows}");
+        say!("{rows}")?;
     }
     if found.is_empty() {
         return Ok(());

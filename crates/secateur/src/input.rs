@@ -11,6 +11,7 @@ use secateur_core::view::View;
 
 use crate::Failure;
 use crate::args::{DEFAULT_PRESET, InputArgs, PolicyArgs};
+use crate::destination::write_whole;
 
 impl InputArgs {
     fn is_stdin(&self) -> bool {
@@ -107,32 +108,39 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 /// Writes to standard output.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        // A reader that has seen enough is not an error.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::bad_input(
-            format!("cannot write to standard output: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    let written = out.write_all(bytes).and_then(|()| out.flush());
+    written.map_or_else(|error| unwritten(&error), Ok)
 }
+
+/// Writes to standard output, with colours where it is a terminal.
+pub(crate) fn show(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_or_else(|error| unwritten(&error), Ok)
+}
+
+/// What it means that standard output takes no more. A reader that has seen enough is not an error.
+pub(crate) fn unwritten(error: &std::io::Error) -> Result<(), Failure> {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        return Ok(());
+    }
+    let words = format!("cannot write to standard output: {error}");
+    Err(Failure::bad_input(words))
+}
+
+/// A line on standard output, with colours where it is a terminal.
+macro_rules! say {
+    ($($words:tt)*) => {
+        $crate::input::show(&(format!($($words)*) + "\n"))
+    };
+}
+pub(crate) use say;
 
 /// Writes a file that is either the old one or complete: never half of it.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let fail = |error: std::io::Error| {
-        Failure::bad_input(format!("cannot write {}: {error}", path.display()))
-    };
-    // Devices and pipes (/dev/stdout, a FIFO) cannot be replaced.
-    if path.exists() && !path.is_file() {
-        return std::fs::write(path, bytes).map_err(fail);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written =
-        std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        // The original stays as it was; what is left of the attempt goes.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(fail)
+    write_whole(path, |mut file| {
+        file.write_all(bytes).map_err(|error| {
+            Failure::bad_input(format!("cannot write {}: {error}", path.display()))
+        })
+    })
 }

@@ -7,7 +7,7 @@ use secateur_core::strategy::{self, StrategyFacts};
 
 use crate::Failure;
 use crate::args::Args;
-use crate::input::write_stdout;
+use crate::input::{say, write_stdout};
 use crate::table::{bold, table};
 
 pub(crate) fn dialects(json: bool) -> Result<(), Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn dialects(json: bool) -> Result<(), Failure> {
     for id in DialectId::ALL {
         rows.add_row([id.name(), id.facts().endpoint, id.facts().list_key]);
     }
-    anstream::println!("{rows}");
+    say!("{rows}")?;
     Ok(())
 }
 
@@ -41,12 +41,12 @@ pub(crate) fn strategies(id: Option<&str>, json: bool) -> Result<(), Failure> {
     }
     if id.is_some() {
         for facts in found {
-            anstream::println!(
+            say!(
                 "{}\n\n{}\n\n{}",
                 bold(facts.id.0),
                 facts.about(),
                 options(facts)
-            );
+            )?;
         }
         return Ok(());
     }
@@ -59,7 +59,7 @@ pub(crate) fn strategies(id: Option<&str>, json: bool) -> Result<(), Failure> {
             .collect();
         rows.add_row([facts.id.0.to_owned(), facts.summary(), keys.join("\n")]);
     }
-    anstream::println!("{rows}");
+    say!("{rows}")?;
     Ok(())
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn presets(name: Option<&str>, json: bool) -> Result<(), Failure> {
     for preset in PRESETS {
         rows.add_row([preset.name.to_owned(), preset.about()]);
     }
-    anstream::println!("{rows}");
+    say!("{rows}")?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod args;
 mod audit;
 mod canary;
 mod check;
+mod destination;
 mod input;
 mod lists;
 mod plan;
@@ -72,6 +73,14 @@ impl Failure {
         Self {
             code: 1,
             message: message.into(),
+        }
+    }
+
+    /// Exit code 0, without a word: whoever read the output has seen enough.
+    pub(crate) fn quiet_end() -> Self {
+        Self {
+            code: 0,
+            message: String::new(),
         }
     }
 

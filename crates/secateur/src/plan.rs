@@ -8,7 +8,7 @@ use secateur_core::report::{Cut, EngineError, Place, Report};
 
 use crate::Failure;
 use crate::args::PlanArgs;
-use crate::input::write_stdout;
+use crate::input::{say, write_stdout};
 use crate::prune::{report_json, summary};
 use crate::receipt::Bill;
 use crate::table::{amber_cell, green_cell, table, thousands};
@@ -43,8 +43,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         text += &format!("{}\n\n", bill.table());
     }
     text += &summary(&outcome.report, bill.as_ref());
-    anstream::println!("{text}");
-    Ok(())
+    say!("{text}")
 }
 
 /// One row for each run of like cuts in neighbouring messages.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Failure;
 use crate::args::{PolicyArgs, PolicyCommand};
-use crate::input::{read_text, write_stdout};
+use crate::input::{read_text, say, write_stdout};
 use crate::table::{bold, green, table};
 
 pub(crate) fn run(command: &PolicyCommand) -> Result<(), Failure> {
@@ -18,8 +18,7 @@ pub(crate) fn run(command: &PolicyCommand) -> Result<(), Failure> {
             let text = read_text(file)?;
             Policy::resolve(None, Some(&text), &[])
                 .map_err(|error| Failure::bad_input(format!("{}: {error}", file.display())))?;
-            anstream::println!("{}: {}", green("valid"), file.display());
-            Ok(())
+            say!("{}: {}", green("valid"), file.display())
         }
         PolicyCommand::Explain(args) => explain(args),
     }
@@ -41,68 +40,67 @@ fn explain(args: &PolicyArgs) -> Result<(), Failure> {
     let policy = args.resolve()?;
     let values = serde_json::to_value(&policy)
         .map_err(|error| Failure::bad_usage(format!("cannot spell the policy: {error}")))?;
-    explain_pruning(&policy, &values);
-    explain_compress(&policy, &values);
+    explain_pruning(&policy, &values)?;
+    explain_compress(&policy, &values)?;
     for key in policy.ignored_keys() {
-        anstream::println!("{key} is set and has no effect.");
+        say!("{key} is set and has no effect.")?;
     }
     Ok(())
 }
 
-fn explain_pruning(policy: &Policy, values: &Value) {
+fn explain_pruning(policy: &Policy, values: &Value) -> Result<(), Failure> {
     let m7 = &policy.m7;
     if !m7.enabled {
-        anstream::println!("Context pruning (m7) is off.\n");
-        return;
+        return say!("Context pruning (m7) is off.\n");
     }
-    anstream::println!(
+    say!(
         "{}: requests with more than {} messages or more than {} characters.\n",
         bold("Context pruning (m7)"),
         m7.min_messages,
         m7.min_body_chars
-    );
+    )?;
     match policy.cadence {
         Cadence::EveryRequest => {
-            anstream::println!("Every request is planned from scratch (cadence every-request).\n");
+            say!("Every request is planned from scratch (cadence every-request).\n")?;
         }
         Cadence::Rounds => {
-            anstream::println!(
+            say!(
                 "What has just arrived is shortened at once; what a cache may hold is cut in rounds, when \
                  that pays (cadence rounds):"
-            );
-            options(Rounds::OPTIONS, &values["rounds"]);
+            )?;
+            options(Rounds::OPTIONS, &values["rounds"])?;
         }
     }
-    anstream::println!("The strategies, in this order:\n");
+    say!("The strategies, in this order:\n")?;
     for strategy in policy.strategies() {
         let Some(facts) = strategy::ALL.iter().find(|facts| facts.id == strategy.id()) else {
             continue;
         };
-        anstream::println!("{}: {}", bold(facts.id.0), facts.summary());
-        options(facts.options, &values[facts.id.0]);
+        say!("{}: {}", bold(facts.id.0), facts.summary())?;
+        options(facts.options, &values[facts.id.0])?;
     }
+    Ok(())
 }
 
-fn explain_compress(policy: &Policy, values: &Value) {
+fn explain_compress(policy: &Policy, values: &Value) -> Result<(), Failure> {
     if !policy.m3.is_active() {
-        anstream::println!("Compress (m3) is off.");
-        return;
+        return say!("Compress (m3) is off.");
     }
     let goes_first = if policy.m7.enabled {
         ", where context pruning does not claim the request"
     } else {
         ""
     };
-    anstream::println!(
+    say!(
         "{}{goes_first}: {}",
         bold("Compress (m3)"),
         strategy::COMPRESS.summary()
-    );
-    options(strategy::COMPRESS.options, &values["m3"]);
+    )?;
+    options(strategy::COMPRESS.options, &values["m3"])
 }
 
 /// Options with the values that are in force.
-fn options(options: &[OptionFact], values: &Value) {
+fn options(options: &[OptionFact], values: &Value) -> Result<(), Failure> {
     let mut rows = table(&["option", "value", "meaning"]);
     for option in options {
         let value = &values[option.key];
@@ -116,5 +114,5 @@ fn options(options: &[OptionFact], values: &Value) {
             option.about.trim().replace("\n ", "\n"),
         ]);
     }
-    anstream::println!("{rows}\n");
+    say!("{rows}\n")
 }

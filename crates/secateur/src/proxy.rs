@@ -62,6 +62,10 @@ pub(crate) fn config(command: &ConfigCommand) -> Result<(), Failure> {
 
 pub(crate) fn failure(error: CommandError) -> Failure {
     match error {
+        CommandError::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Failure::quiet_end()
+        }
+        CommandError::Io(error) => Failure::bad_input(format!("input or output failed: {error}")),
         CommandError::Config(_) | CommandError::Exists(_) => Failure::bad_usage(error.to_string()),
         other => Failure::bad_input(other.to_string()),
     }

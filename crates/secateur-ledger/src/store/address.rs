@@ -1,5 +1,6 @@
 //! Where the ledger is.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -31,11 +32,19 @@ impl Address {
             return Ok(Self::Sqlite(path.into()));
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let asked = Asked::of(url).map_err(|reason| LedgerError::Tls {
+            let asked = Asked::of(url).map_err(|reason| LedgerError::Parameter {
                 url: without_password(url),
                 reason,
             })?;
-            let mut config = postgres::Config::from_str(&asked.url).map_err(|_| wrong())?;
+            let config = postgres::Config::from_str(&asked.url);
+            let mut config = config.map_err(|error| match error.source() {
+                // It names what is wrong, and quotes no value.
+                Some(reason) => LedgerError::Parameter {
+                    url: without_password(url),
+                    reason: reason.to_string(),
+                },
+                None => wrong(),
+            })?;
             config.ssl_mode(match asked.tls {
                 Some(_) => SslMode::Require,
                 None => SslMode::Disable,
@@ -81,6 +90,13 @@ mod tests {
             "{error}"
         );
         assert!(Address::parse("sqlite:").is_err());
+        let error = Address::parse("postgres://u:secret@h/d?foo=secret")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("foo") && !error.contains("secret"),
+            "{error}"
+        );
         let error = Address::parse("postgres://u:secret@h/d?sslmode=prefer")
             .unwrap_err()
             .to_string();

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
@@ -21,10 +22,21 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, read_only: bool) -> Result<Self, LedgerError> {
-        let unusable = |reason: String| LedgerError::File {
+        let connection = match Self::connect(path, read_only) {
+            Err(error) if read_only && cannot_write(&error) => open_untouched(path, &error),
+            connected => connected.map_err(|error| error.to_string()),
+        };
+        let connection = connection.map_err(|reason| LedgerError::File {
             path: path.to_owned(),
             reason,
-        };
+        })?;
+        Ok(Self {
+            connection,
+            rows: Rows::new(),
+        })
+    }
+
+    fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
         let flags = if read_only {
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX
         } else {
@@ -32,31 +44,60 @@ impl Sqlite {
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
         };
-        let connection = Connection::open_with_flags(path, flags)
-            .map_err(|error| unusable(error.to_string()))?;
-        let set_up = || {
-            connection.busy_timeout(Duration::from_secs(5))?;
-            if !read_only {
-                connection.pragma_update(None, "journal_mode", "WAL")?;
-                connection.pragma_update(None, "synchronous", "FULL")?;
-                // Small, because all of it is brought home at once.
-                connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
-            }
-            connection.pragma_update(None, "temp_store", "MEMORY")?;
-            // Negative: in KiB. Who writes comes back to few pages, and each that is new takes memory first.
-            let cache_kib = if read_only { 64 * 1024 } else { 16 * 1024 };
-            connection.pragma_update(None, "cache_size", -cache_kib)?;
-            connection.set_prepared_statement_cache_capacity(64);
-            // A file that is not a database shows it at the first read.
-            connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))
-        };
-        set_up().map_err(|error: rusqlite::Error| unusable(error.to_string()))?;
-        Ok(Self {
-            connection,
-            rows: Rows::new(),
-        })
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        if !read_only {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            // Small, because all of it is brought home at once.
+            connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
+        }
+        // Negative: in KiB. Who writes comes back to few pages, and each that is new takes memory first.
+        let cache_kib = if read_only { 64 * 1024 } else { 16 * 1024 };
+        set_up(connection, cache_kib)
     }
 }
+
+fn set_up(connection: Connection, cache_kib: i32) -> rusqlite::Result<Connection> {
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -cache_kib)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // A file that is not a database shows it at the first read.
+    connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// SQLite writes beside a file also to read it.
+fn cannot_write(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen)
+    )
+}
+
+/// Opens a file beside which nothing can be written: nobody else writes there either, so it stays as it is.
+fn open_untouched(path: &Path, error: &rusqlite::Error) -> Result<Connection, String> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if !path.exists() {
+        return Err(error.to_string());
+    }
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return Err(format!(
+            "{error}; its newest rows are in the -wal beside it: copy both to a folder that can be written"
+        ));
+    }
+    let name = utf8_percent_encode(&path.to_string_lossy(), &RESERVED).to_string();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)
+        .and_then(|connection| set_up(connection, 64 * 1024))
+        .map_err(|error| error.to_string())
+}
+
+/// What has a meaning in the address of a file.
+const RESERVED: AsciiSet = CONTROLS.add(b'%').add(b'?').add(b'#');
 
 impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -188,5 +229,31 @@ impl Store for Sqlite {
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {
         self.rows.insert(&self.connection, rows, sight, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beside_which_nothing_can_be_written_is_read_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a 50 % copy?#.db");
+        let mut made = Sqlite::open(&path, false).unwrap();
+        made.script("CREATE TABLE t (x); INSERT INTO t VALUES (7)")
+            .unwrap();
+        let refused = || rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(8), None);
+        let told = open_untouched(&path, &refused()).unwrap_err();
+        assert!(told.contains("copy both"), "{told}");
+        drop(made);
+        let connection = open_untouched(&path, &refused()).unwrap();
+        let found: i64 = connection
+            .query_row("SELECT x FROM t", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(found, 7);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let missing = open_untouched(&folder.path().join("none"), &refused());
+        assert!(missing.is_err());
     }
 }

@@ -6,6 +6,6 @@ mod session;
 mod token;
 
 pub(crate) use attempts::Attempts;
-pub(crate) use origin::{client, host, is_known_host, is_own_form, port};
+pub(crate) use origin::{client, is_own_form, port};
 pub(crate) use session::{Session, Sessions};
 pub use token::PortalToken;

@@ -3,12 +3,10 @@
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
+use secateur_proxy::config::MIN_TOKEN_CHARS;
 use subtle::ConstantTimeEq;
 
 use crate::PortalError;
-
-/// Shorter tokens can be guessed.
-const MIN_CHARS: usize = 16;
 
 /// See the module.
 #[derive(Clone)]
@@ -39,8 +37,8 @@ impl PortalToken {
     /// # Errors
     /// It is shorter than 16 characters.
     pub fn from_text(token: &str) -> Result<Self, PortalError> {
-        if token.chars().count() < MIN_CHARS {
-            return Err(PortalError::ShortToken(MIN_CHARS));
+        if token.chars().count() < MIN_TOKEN_CHARS {
+            return Err(PortalError::ShortToken(MIN_TOKEN_CHARS));
         }
         let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
         let mut session_key = [0; 32];

@@ -1,10 +1,11 @@
 //! Who gets in, and what every answer carries.
 
 use http::{Method, StatusCode};
-use secateur_portal::{Portal, PortalOptions, WorkloadInfo};
+use secateur_ledger::{Ledger, LedgerOptions};
+use secateur_portal::{Portal, PortalOptions, PortalToken, WorkloadInfo};
 use std::sync::Arc;
 
-use crate::stage::{Stage, TOKEN, cookie, place, text};
+use crate::stage::{HOST, Stage, TOKEN, cookie, place, text, workload};
 
 #[tokio::test]
 async fn without_a_token_only_loopback_is_served() {
@@ -169,4 +170,31 @@ async fn a_ledger_that_does_not_answer_is_said_in_words() {
     let response = portal.answer(request.body(body).unwrap()).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(text(&response).contains("The ledger does not answer"));
+}
+
+#[tokio::test]
+async fn trouble_of_the_ledger_is_on_every_page_of_those_who_may_see_them() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody listens there.
+    let options = LedgerOptions::new("postgres://u@127.0.0.1:1/d", folder.path());
+    let ledger = Ledger::open(options).await.unwrap();
+    let told = "the database takes no rows";
+    let mut stage = Stage::new(None, &["a"]).await;
+    assert!(!stage.get("/portal").await.1.contains(told));
+    let catalog = || Arc::new(vec![workload("a")]);
+    let options = PortalOptions::new(HOST.parse().unwrap());
+    stage.portal = Portal::new(ledger.clone(), catalog(), options.clone()).unwrap();
+    for path in ["/portal", "/portal/audit", "/portal/workloads"] {
+        let (_, page) = stage.get(path).await;
+        assert!(
+            page.contains(told) && !page.contains("127.0.0.1:1"),
+            "{path}: {page}"
+        );
+    }
+    let options = PortalOptions {
+        token: PortalToken::from_text(TOKEN).ok(),
+        ..options
+    };
+    stage.portal = Portal::new(ledger, catalog(), options).unwrap();
+    assert!(!stage.get("/portal/login").await.1.contains(told));
 }

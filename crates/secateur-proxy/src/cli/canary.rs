@@ -31,7 +31,7 @@ pub fn canary_resume(options: &ResumeOptions, out: &mut dyn Write) -> Result<(),
         stack,
         by,
     } = options;
-    let resumed = on_ledger(url, async |ledger| {
+    let resumed = deciding(url, async |ledger| {
         ledger.resume(workload, stack, by, now()).await
     })?;
     if !resumed {
@@ -52,7 +52,8 @@ pub fn canary_resume(options: &ResumeOptions, out: &mut dyn Write) -> Result<(),
 /// # Errors
 /// There is no such ledger, or the output cannot be written.
 pub fn canary_list(url: &str, out: &mut dyn Write) -> Result<(), CommandError> {
-    let controls = on_ledger(url, async |ledger| Ok(ledger.controls().borrow().clone()))?;
+    let ledger = block_on(Ledger::open_for_reading(url, None))??;
+    let controls = ledger.controls().borrow().clone();
     if controls.retired.is_empty() && controls.switches.is_empty() {
         writeln!(out, "nothing is switched off")?;
     }
@@ -74,25 +75,32 @@ pub fn canary_list(url: &str, out: &mut dyn Write) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Opens a ledger that is there, does one thing, and brings it home.
-fn on_ledger<T>(
-    url: &str,
-    act: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>,
-) -> Result<T, CommandError> {
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    Ok(runtime.block_on(work))
+}
+
+/// Opens a ledger that is there, takes one decision, and brings it home. What is too old is cleared away by those who
+/// know the configuration.
+fn deciding<T>(
+    url: &str,
+    act: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerError>,
+) -> Result<T, CommandError> {
+    block_on(async {
         // A name that is wrong must not make a new ledger.
         Ledger::open_for_reading(url, None).await?;
         let spool = std::env::temp_dir().join(format!("secateur-canary-{}", std::process::id()));
-        let ledger = Ledger::open(LedgerOptions::new(url, &spool)).await?;
+        let mut options = LedgerOptions::new(url, &spool);
+        options.clears = false;
+        let ledger = Ledger::open(options).await?;
         let done = act(&ledger).await;
         ledger.close().await;
         // Nothing was recorded, so nothing waits in it.
         let _ = std::fs::remove_dir_all(&spool);
         Ok(done?)
-    })
+    })?
 }
 
 #[cfg(test)]

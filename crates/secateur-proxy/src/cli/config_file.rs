@@ -99,6 +99,13 @@ pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError
             "warning: other machines reach this address and there are no keys: `serve` wants --open"
         )?;
     }
+    let portal = config.portal.as_ref().filter(|_| config.ledger.is_some());
+    if !config.is_loopback() && portal.is_some_and(|portal| portal.token.is_none()) {
+        writeln!(
+            out,
+            "warning: other machines reach this address and the portal has no token: it stays off"
+        )?;
+    }
     Ok(())
 }
 
@@ -107,7 +114,12 @@ fn describe(workload: &Workload) -> String {
     if let Some(policy) = &workload.policy {
         let strategies = policy.strategies();
         let names: Vec<&str> = strategies.iter().map(|strategy| strategy.id().0).collect();
-        mechanics.push(format!("prunes ({})", names.join(", ")));
+        if !names.is_empty() {
+            mechanics.push(format!("prunes ({})", names.join(", ")));
+        }
+        if policy.m3.is_active() {
+            mechanics.push("compresses white space".to_owned());
+        }
     }
     if workload.schema.is_some() {
         mechanics.push("asks for a schema".to_owned());
@@ -174,6 +186,26 @@ mod tests {
             out.contains("is valid") && out.contains("coding       passes through"),
             "{out}"
         );
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_check_says_what_each_workload_does() {
+        let folder = folder("check");
+        let path = folder.join("c.toml");
+        let text = "listen = \"0.0.0.0:1\"\n[workload.white]\n[workload.white.policy.m3]\ncompress_system_enabled = true\n\
+                    [workload.none]\n";
+        std::fs::write(&path, text).unwrap();
+        let mut out = Vec::new();
+        config_check(&path, &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        for line in [
+            "workload     white        compresses white space\n",
+            "workload     none         passes through\n",
+            "the portal has no token: it stays off\n",
+        ] {
+            assert!(out.contains(line), "{line} in {out}");
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -20,6 +20,7 @@ pub(crate) async fn attach(
 ) -> Result<Option<Ledger>, CommandError> {
     let config = parts.config.load_full();
     let Some(ledger) = open(&config).await? else {
+        parts.no_pages = "no ledger is kept ([ledger] enabled = false)".to_owned();
         return Ok(None);
     };
     tell_of_move(&ledger, log);
@@ -37,8 +38,13 @@ pub(crate) async fn attach(
         });
         match made {
             Ok(pages) => parts.pages = Some(pages),
-            Err(reason) => log.line("warn", "portal_off", &[("reason", reason.into())]),
+            Err(reason) => {
+                log.line("warn", "portal_off", &[("reason", reason.as_str().into())]);
+                parts.no_pages = reason;
+            }
         }
+    } else if config.portal.is_none() {
+        parts.no_pages = "[portal] enabled = false".to_owned();
     }
     Ok(Some(ledger))
 }

@@ -5,6 +5,7 @@ mod config_file;
 mod keeping;
 mod reload;
 mod serve;
+mod signals;
 
 pub use crate::demo::{DemoOptions, demo};
 pub use crate::recall::{McpOptions, mcp};
@@ -12,6 +13,7 @@ pub use canary::{ResumeOptions, canary_list, canary_resume};
 pub use config_file::{CONFIG_NAME, config_check, config_init, ledger_url, load_config};
 pub(crate) use keeping::attach;
 pub use serve::{ServeOptions, serve};
+pub(crate) use signals::Signals;
 
 use std::path::PathBuf;
 

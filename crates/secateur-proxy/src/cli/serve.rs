@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::config_file::{find, load_config};
 use super::keeping::{attach, set_limits};
 use super::reload::Changes;
+use super::signals::{Signal, Signals};
 use super::{CONFIG_NAME, CommandError};
 use crate::config::{Config, LogFormat};
 use crate::pages::MakePages;
@@ -124,10 +125,16 @@ async fn run(
         // A second signal ends at once.
         _ = signals.next() => {}
     }
+    let mut left = Vec::new();
     if let Some(ledger) = ledger {
-        ledger.close().await;
+        ledger.clone().close().await;
+        let stats = ledger.stats();
+        if stats.spooled + stats.lost > 0 {
+            left.push(("spooled_rows", stats.spooled.into()));
+            left.push(("lost_rows", stats.lost.into()));
+        }
     }
-    log.line("info", "stopped", &[]);
+    log.line("info", "stopped", &left);
     log.flush();
     Ok(())
 }
@@ -160,54 +167,6 @@ fn reload(
         }
         Err(CommandError::Config(error)) => refused(error.brief()),
         Err(error) => refused(error.to_string()),
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signal {
-    Stop,
-    Reload,
-}
-
-#[cfg(unix)]
-struct Signals {
-    hangup: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            hangup: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.hangup.recv() => Signal::Reload,
-            _ = self.interrupt.recv() => Signal::Stop,
-            _ = self.terminate.recv() => Signal::Stop,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) -> Signal {
-        let _ = tokio::signal::ctrl_c().await;
-        Signal::Stop
     }
 }
 

@@ -22,7 +22,7 @@ use secateur_core::policy::Policy;
 
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
-pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, PortalConfig};
+pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, PortalConfig};
 pub use template::TEMPLATE;
 
 use crate::canary::{CanaryOptions, ScorerOptions};

@@ -49,6 +49,11 @@ pub(super) fn resolve_ledger_url(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Secret, ConfigError> {
     let (reader, file) = parse(name, text, folder, env)?;
+    if file.ledger.is_off_without_address() {
+        let words =
+            "this configuration keeps no ledger ([ledger] enabled = false): name one with --ledger";
+        return Err(ConfigError::at(name, text, None, words));
+    }
     reader.ledger_url(&file.ledger)
 }
 
@@ -72,19 +77,19 @@ fn parse<'r>(
     Ok((reader, file))
 }
 
-/// A workload whose cuts are to be kept, without a key to keep them under.
-fn no_key<'w>(
-    workloads: &'w BTreeMap<String, Arc<Workload>>,
+/// What is wrong where cuts are to be kept, and there is no ledger for them or no key to keep them under.
+fn cannot_capture(
+    workloads: &BTreeMap<String, Arc<Workload>>,
     ledger: Option<&LedgerConfig>,
-) -> Option<&'w str> {
-    let has_key = ledger.is_some_and(|ledger| ledger.capture_key.is_some());
-    let mut capturing = workloads
-        .values()
-        .filter(|workload| workload.capture.is_some());
-    capturing
-        .next()
-        .filter(|_| !has_key)
-        .map(|workload| &*workload.name)
+) -> Option<String> {
+    let needs = match ledger {
+        None => "the ledger: [ledger] says enabled = false",
+        Some(ledger) if ledger.capture_key.is_none() => "a key: set [ledger] capture_key_env",
+        Some(_) => return None,
+    };
+    let mut all = workloads.values();
+    let capturing = all.find(|workload| workload.capture.is_some())?;
+    Some(format!("workload.{}.capture needs {needs}", capturing.name))
 }
 
 impl Reader<'_> {
@@ -160,9 +165,7 @@ impl Reader<'_> {
             None => None,
         };
         let ledger = self.ledger(file.ledger)?;
-        if let Some(name) = no_key(&workloads, ledger.as_ref()) {
-            let words =
-                format!("workload.{name}.capture needs a key: set [ledger] capture_key_env");
+        if let Some(words) = cannot_capture(&workloads, ledger.as_ref()) {
             return Err(ConfigError::at(self.name, self.text, None, words));
         }
         Ok(Config {

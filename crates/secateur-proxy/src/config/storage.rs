@@ -36,6 +36,13 @@ impl Default for RawLedger {
     }
 }
 
+impl RawLedger {
+    /// Whether there is nothing to read: no rows are kept, and none of earlier times are pointed at.
+    pub(super) fn is_off_without_address(&self) -> bool {
+        !self.enabled && self.url.is_none() && self.url_env.is_none()
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawPortal {
@@ -76,6 +83,9 @@ pub struct LedgerConfig {
     /// The key for captured text, 32 bytes.
     pub capture_key: Option<CaptureKey>,
 }
+
+/// A shorter token of the portal could be guessed.
+pub const MIN_TOKEN_CHARS: usize = 16;
 
 /// Shown nowhere.
 #[derive(Clone, Copy)]
@@ -168,13 +178,28 @@ impl Reader<'_> {
         if raw.enabled == Some(false) {
             return Ok(None);
         }
-        let token = raw.token_env.map(|variable| self.secret(&variable));
+        let token = match &raw.token_env {
+            Some(variable) => Some(self.portal_token(variable)?),
+            None => None,
+        };
         Ok(Some(PortalConfig {
-            token: token.transpose()?,
+            token,
             hosts: raw.hosts,
             trusted_proxies: raw.trusted_proxies,
             session_hours: raw.session_hours.unwrap_or(12).max(1),
         }))
+    }
+
+    fn portal_token(&self, variable: &Spanned<String>) -> Result<Secret, ConfigError> {
+        let token = self.secret(variable)?;
+        if token.reveal().chars().count() < MIN_TOKEN_CHARS {
+            let words = format!(
+                "the portal's token in `{}` is shorter than {MIN_TOKEN_CHARS} characters: it could be guessed",
+                variable.get_ref()
+            );
+            return Err(self.wrong(&variable.span(), words));
+        }
+        Ok(token)
     }
 
     pub(super) fn capture(&self, raw: &RawCapture) -> Result<CaptureConfig, ConfigError> {

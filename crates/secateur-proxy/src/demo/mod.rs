@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use secateur_mock::{Mock, MockOptions};
 
-use crate::cli::{CommandError, attach};
+use crate::cli::{CommandError, Signals, attach};
 use crate::config::Config;
 use crate::pages::MakePages;
 use crate::server::{Proxy, ProxyParts};
@@ -78,41 +79,21 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
         "A proxy at {} in front of a strict provider.",
         proxy.url()
     )?;
-    let mut rows = Vec::new();
-    for session in sessions {
-        let preset = chosen.unwrap_or(session.preset);
-        writeln!(
-            out,
-            "Playing {} ({} requests, streaming; plain, then with preset `{preset}`) …",
-            session.name,
-            session.requests.len()
-        )?;
-        out.flush()?;
-        let mut pair = Vec::new();
-        for workload in [PLAIN, preset] {
-            play(&proxy.url(), workload, &session).await?;
-            pair.push((workload, tallies.take(session.requests.len()).await?));
-        }
-        rows.push((session.name, pair));
-    }
+    // Whatever ends it, the folder goes with it.
+    let (url, mut signals) = (proxy.url(), Signals::new()?);
+    let played = tokio::select! {
+        rows = play_all(&url, sessions, chosen, &tallies, out) => Some(rows?),
+        _ = signals.next() => None,
+    };
     let rejected = plain.rejected() + pruned.rejected();
-    print(out, &rows, rejected)?;
-    writeln!(out, "\nWhere to look:")?;
-    if has_portal {
-        writeln!(out, "  portal    {}/portal", proxy.url())?;
-    }
-    writeln!(out, "  metrics   {}/metrics", proxy.url())?;
-    for workload in [PLAIN].into_iter().chain(presets) {
-        writeln!(out, "  base URL  {}/w/{workload}", proxy.url())?;
-    }
-    if options.keep {
-        writeln!(
-            out,
-            "Staying up until interrupted; any key works, the provider is not real."
-        )?;
-        out.flush()?;
-        // Without a signal handler there is nothing to wait for.
-        let _ = tokio::signal::ctrl_c().await;
+    if let Some(rows) = &played {
+        print(out, rows, rejected)?;
+        let workloads: Vec<&str> = [PLAIN].into_iter().chain(presets).collect();
+        print_places(out, &url, has_portal, &workloads, options.keep)?;
+        if options.keep {
+            out.flush()?;
+            signals.next().await;
+        }
     }
     proxy.shutdown().await;
     if let Some(ledger) = ledger {
@@ -126,12 +107,75 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     Ok(())
 }
 
+/// A session's name, and what each workload made of it.
+type Played = (&'static str, Vec<(String, Tally)>);
+
+async fn play_all(
+    url: &str,
+    sessions: Vec<Session>,
+    chosen: Option<&str>,
+    tallies: &Tallies,
+    out: &mut dyn Write,
+) -> Result<Vec<Played>, CommandError> {
+    let mut rows = Vec::new();
+    for session in sessions {
+        let preset = chosen.unwrap_or(session.preset);
+        writeln!(
+            out,
+            "Playing {} ({} requests, streaming; plain, then with preset `{preset}`) …",
+            session.name,
+            session.requests.len()
+        )?;
+        out.flush()?;
+        let mut pair = Vec::new();
+        for workload in [PLAIN, preset] {
+            play(url, workload, &session).await?;
+            let tally = tallies.take(session.requests.len()).await?;
+            pair.push((workload.to_owned(), tally));
+        }
+        rows.push((session.name, pair));
+    }
+    Ok(rows)
+}
+
+/// Addresses for a look around. They end with the demonstration.
+fn print_places(
+    out: &mut dyn Write,
+    url: &str,
+    has_portal: bool,
+    workloads: &[&str],
+    stays: bool,
+) -> Result<(), CommandError> {
+    if !stays {
+        writeln!(
+            out,
+            "\nFor a look around (portal, metrics, requests of your own): secateur demo --keep"
+        )?;
+        return Ok(());
+    }
+    writeln!(out, "\nWhere to look:")?;
+    if has_portal {
+        writeln!(out, "  portal    {url}/portal")?;
+    }
+    writeln!(out, "  metrics   {url}/metrics")?;
+    for workload in workloads {
+        writeln!(out, "  base URL  {url}/w/{workload}")?;
+    }
+    writeln!(
+        out,
+        "Staying up until interrupted; any key works, the provider is not real."
+    )?;
+    Ok(())
+}
+
 /// Holds the demonstration's ledger, and goes with it.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> std::io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("secateur-demo-{}", std::process::id()));
+        static STARTED: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("secateur-demo-{process}-{number}"));
         std::fs::create_dir_all(&path)?;
         Ok(Self(path))
     }
@@ -167,11 +211,7 @@ fn config(
     Ok(Config::read("demo", &text, folder, &|_| None)?)
 }
 
-fn print(
-    out: &mut dyn Write,
-    rows: &[(&str, Vec<(&str, Tally)>)],
-    rejected: usize,
-) -> Result<(), CommandError> {
+fn print(out: &mut dyn Write, rows: &[Played], rejected: usize) -> Result<(), CommandError> {
     writeln!(
         out,
         "\n{:<22} {:<12} {:>9} {:>12} {:>12} {:>9} {:>10} {:>8}",

@@ -25,16 +25,16 @@ pub(super) struct Arrival {
     pub(super) patience: Patience,
 }
 
-/// The key's workload, else the path's, else the header's, else the default; and whether one was named that the
-/// configuration does not have.
-pub(crate) fn pick_workload(
+/// The key's workload, else the path's, else the header's, else the default; and the name that was given, where the
+/// configuration does not have it.
+pub(crate) fn pick_workload<'r>(
     config: &Config,
     of_key: Option<&Arc<Workload>>,
-    route: &Route,
-    headers: &HeaderMap,
-) -> (Arc<Workload>, bool) {
+    route: &'r Route,
+    headers: &'r HeaderMap,
+) -> (Arc<Workload>, Option<&'r str>) {
     if let Some(workload) = of_key {
-        return (Arc::clone(workload), false);
+        return (Arc::clone(workload), None);
     }
     let in_header = || {
         headers
@@ -44,5 +44,21 @@ pub(crate) fn pick_workload(
     let name = route.workload.as_deref().or_else(in_header);
     let found = name.and_then(|name| config.workloads.get(name));
     let workload = found.unwrap_or_else(|| config.default_workload());
-    (Arc::clone(workload), name.is_some() && found.is_none())
+    (Arc::clone(workload), name.filter(|_| found.is_none()))
+}
+
+/// Longer texts are no names that somebody misspelled.
+const LONGEST_NAME: usize = 32;
+
+/// A name that a client gave, fit for the log; nothing of what may be something else than a name.
+pub(super) fn loggable(name: &str) -> String {
+    let is_name = name.len() <= LONGEST_NAME
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if is_name {
+        name.to_owned()
+    } else {
+        String::new()
+    }
 }

@@ -7,7 +7,10 @@ use hyper::body::Incoming;
 
 use super::Shared;
 use crate::access::Grant;
+use crate::config::Config;
+use crate::own_names::{host_of, is_known_host};
 use crate::response_body::ClientBody;
+use crate::surface::ledger_metrics;
 
 /// Answers what is the proxy's own; `None`: the request is for an upstream.
 pub(crate) fn own_path(
@@ -24,28 +27,20 @@ pub(crate) fn own_path(
             "text/plain",
             "stopping\n".to_owned(),
         ),
-        "/readyz" => (StatusCode::OK, "text/plain", "ready\n".to_owned()),
+        "/readyz" => (StatusCode::OK, "text/plain", readiness(shared)),
         "/metrics" => {
             let config = shared.config.load();
-            let granted = config.is_loopback()
-                || Grant::of(
-                    &config,
-                    request.headers(),
-                    request.uri().query(),
-                    &shared.limits,
-                )
-                .is_ok();
-            if granted {
+            if may_read_metrics(shared, &config, request) {
                 (
                     StatusCode::OK,
                     "text/plain; version=0.0.4; charset=utf-8",
-                    shared.surfaces.metrics.page(),
+                    metrics(shared),
                 )
             } else {
                 (
                     StatusCode::UNAUTHORIZED,
                     "text/plain",
-                    "a client key is needed\n".to_owned(),
+                    "a client key is needed; on loopback, one of this machine's own names will do\n".to_owned(),
                 )
             }
         }
@@ -57,4 +52,37 @@ pub(crate) fn own_path(
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     Some(response)
+}
+
+/// Whoever is on this machine, or has a client key. A page of another name that resolves to this machine is not on it.
+fn may_read_metrics(shared: &Shared, config: &Config, request: &Request<Incoming>) -> bool {
+    let (headers, uri) = (request.headers(), request.uri());
+    if config.is_loopback() {
+        let portal = config.portal.as_ref();
+        let names = portal.map_or(&[][..], |portal| &portal.hosts);
+        if is_known_host(host_of(headers, uri), true, names) {
+            return true;
+        }
+        if config.keys.is_empty() {
+            return false;
+        }
+    }
+    Grant::of(config, headers, uri.query(), &shared.limits).is_ok()
+}
+
+/// Requests are served whatever the ledger does, so its trouble is told and nothing more.
+fn readiness(shared: &Shared) -> String {
+    let ledger = shared.ledger.as_ref();
+    match ledger.and_then(|ledger| ledger.stats().trouble()) {
+        Some(trouble) => format!("ready\nledger: {trouble}\n"),
+        None => "ready\n".to_owned(),
+    }
+}
+
+fn metrics(shared: &Shared) -> String {
+    let mut page = shared.surfaces.metrics.page();
+    if let Some(ledger) = &shared.ledger {
+        page += &ledger_metrics(&ledger.stats());
+    }
+    page
 }

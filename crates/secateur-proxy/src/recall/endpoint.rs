@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use secateur_ledger::Recalled;
+use secateur_ledger::{LedgerError, Recalled};
 use serde_json::json;
 
 use super::PATH;
@@ -39,7 +39,11 @@ pub(crate) async fn respond(
         return error(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", words);
     }
     let of_key = grant.key().and_then(|key| key.workload.as_ref());
-    let (workload, _) = pick_workload(&config, of_key, &route, &head.headers);
+    let (workload, unknown) = pick_workload(&config, of_key, &route, &head.headers);
+    if unknown.is_some() {
+        let words = "this proxy has no workload of that name, so nothing was cut in it";
+        return error(StatusCode::NOT_FOUND, "unknown-workload", words);
+    }
     let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
     let asked = read
         .ok()
@@ -77,6 +81,11 @@ async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<Cli
             StatusCode::NOT_FOUND,
             "unknown-id",
             "no text was cut under this id in this workload: copy the id from [recall:…] as it stands there",
+        ),
+        Err(LedgerError::WrongCaptureKey { .. } | LedgerError::NoCaptureKey) => error(
+            StatusCode::GONE,
+            "other-key",
+            "this text was kept under a key that this proxy does not have, and asking again will not bring it back: run the tool again if its output is needed",
         ),
         Err(_) => error(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -23,7 +23,7 @@ pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
     };
     set(REQUEST_ID_HEADER, &event.id);
     // Only where the client asked for another one: it should know.
-    if event.unknown_workload {
+    if event.unknown_workload.is_some() {
         set(WORKLOAD_HEADER, &event.workload);
     }
     if event.steps.is_empty() && event.failed_open.is_none() {

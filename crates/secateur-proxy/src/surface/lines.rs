@@ -54,9 +54,9 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             &[id(), workload(), ("reason", reason.name().into())],
         );
     }
-    if event.unknown_workload {
-        // The name that the client gave is its own text, so it is not written.
-        log.line("warn", "unknown_workload", &[id(), workload()]);
+    if let Some(named) = &event.unknown_workload {
+        let named = ("named", Field::from(named.as_str()));
+        log.line("warn", "unknown_workload", &[id(), workload(), named]);
     }
     if event.retried_original {
         log.line(

@@ -262,7 +262,7 @@ impl Metrics {
                 1.0,
             );
         }
-        if event.unknown_workload {
+        if event.unknown_workload.is_some() {
             values.add("secateur_unknown_workloads_total", &[workload], 1.0);
         }
         if let Some(reason) = event.failed_open {

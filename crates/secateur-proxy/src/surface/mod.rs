@@ -4,6 +4,7 @@
 //! [`AuditEvent`], which holds neither, and from configuration names.
 
 mod headers;
+mod ledger;
 mod lines;
 mod log;
 mod metrics;
@@ -13,6 +14,7 @@ mod tally;
 use std::sync::Arc;
 
 pub(crate) use headers::stamp;
+pub(crate) use ledger::{ledger_metrics, watch as watch_ledger};
 pub use log::{Captured, Field, Log};
 pub use metrics::Metrics;
 pub(crate) use otlp::Traces;

@@ -13,6 +13,8 @@ mod demo;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod passing;
 #[cfg(test)]
 mod process;

@@ -33,10 +33,13 @@ struct Kept {
 
 impl Kept {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::sealed_with([7; 32], tempfile::tempdir().unwrap()).await
+    }
+
+    async fn sealed_with(key: [u8; 32], folder: tempfile::TempDir) -> Self {
         let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
         let mut options = LedgerOptions::new(url, folder.path().join("spool"));
-        options.capture_key = Some([7; 32]);
+        options.capture_key = Some(key);
         let ledger = Ledger::open(options).await.unwrap();
         let attached = ledger.clone();
         let stage = Stage::with(CAPTURES, MockOptions::default(), move |parts| {
@@ -250,5 +253,64 @@ async fn a_model_asks_for_a_cut_text_over_mcp() {
     assert!(
         text.starts_with("result 1 p\n[characters 0 to 10 of "),
         "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_text_that_the_limits_took_is_kept_again_when_it_is_cut_again() {
+    let kept = Kept::new().await;
+    let ids = kept.prune().await;
+    for id in &ids {
+        kept.captured(id).await;
+    }
+    // Other conversations take the room.
+    let limits = |max_bytes| CaptureLimits {
+        max_bytes,
+        max_age: Duration::from_secs(3600),
+    };
+    kept.ledger.set_capture_limits("keeps", limits(1));
+    let other = secateur_ledger::CapturedCut {
+        id: "other".to_owned(),
+        request: "r".to_owned(),
+        session: None,
+        workload: "keeps".to_owned(),
+        at: secateur_ledger::moment::now(),
+        text: "other".to_owned(),
+        after: None,
+    };
+    kept.ledger.capture(vec![other]).await.unwrap();
+    let (status, _) = kept.recall("keeps", &json!({"id": ids[0]})).await;
+    assert_eq!(status, 410);
+    kept.ledger.set_capture_limits("keeps", limits(1 << 20));
+    assert_eq!(kept.prune().await, ids);
+    for (at, id) in ids.iter().enumerate() {
+        assert_eq!(kept.captured(id).await["text"], result_text(at));
+    }
+}
+
+#[tokio::test]
+async fn a_text_under_another_key_is_told_as_such_and_kept_anew_when_it_is_cut_again() {
+    let before = Kept::new().await;
+    let ids = before.prune().await;
+    for id in &ids {
+        before.captured(id).await;
+    }
+    before.ledger.close().await;
+    let kept = Kept::sealed_with([8; 32], before.folder).await;
+    let (status, body) = kept.recall("keeps", &json!({"id": ids[0]})).await;
+    assert_eq!((status, &body["error"]["type"]), (410, &json!("other-key")));
+    assert_eq!(kept.prune().await, ids);
+    for (at, id) in ids.iter().enumerate() {
+        assert_eq!(kept.captured(id).await["text"], result_text(at));
+    }
+}
+
+#[tokio::test]
+async fn a_workload_that_there_is_not_has_cut_nothing() {
+    let kept = Kept::new().await;
+    let (status, body) = kept.recall("misspelled", &json!({"id": "zzzz"})).await;
+    assert_eq!(
+        (status, &body["error"]["type"]),
+        (404, &json!("unknown-workload"))
     );
 }

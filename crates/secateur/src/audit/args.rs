@@ -62,7 +62,7 @@ pub(crate) struct FilterArgs {
     /// Of this conversation.
     #[arg(long)]
     pub(crate) session: Option<String>,
-    /// Only errors, and requests whose original went out in doubt.
+    /// Only errors, requests without an answer, those whose original went out in doubt, and rejected changes.
     #[arg(long)]
     pub(crate) trouble: bool,
     /// Only requests that a mechanic changed.
@@ -97,7 +97,7 @@ pub(crate) struct TailArgs {
     pub(crate) place: LedgerArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// How many rows.
+    /// How many of the rows that are there.
     #[arg(long, short = 'n', default_value_t = 20)]
     pub(crate) lines: u32,
     /// Go on showing rows as they come, until interrupted.

@@ -1,8 +1,7 @@
 //! `secateur audit export`.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use secateur_ledger::{After, GroupBy, Ledger, Row};
@@ -12,6 +11,7 @@ use super::args::{ExportArgs, ExportFormat};
 use super::columns::{COLUMNS, Cell};
 use super::parquet::ParquetWriter;
 use crate::Failure;
+use crate::destination::write_whole;
 use crate::table::thousands;
 
 /// Rows that are asked for at once.
@@ -20,49 +20,19 @@ const PAGE: u32 = 5_000;
 const GROUP: usize = 50_000;
 
 pub(crate) fn run(ledger: &Ledger, args: &ExportArgs) -> Result<(), Failure> {
-    let is_stdout = args.output == Path::new("-");
-    let part = part_of(&args.output);
-    let failed =
-        |error: io::Error| Failure::bad_input(format!("{}: {error}", args.output.display()));
-    let out: Box<dyn Write> = if is_stdout {
-        Box::new(io::stdout().lock())
-    } else {
-        Box::new(File::create(&part).map_err(failed)?)
-    };
-    let count = write(ledger, args, BufWriter::new(out));
-    if is_stdout {
-        return count.map(|_| ());
+    if args.output == Path::new("-") {
+        return write(ledger, args, Box::new(io::stdout().lock())).map(|_| ());
     }
-    match count {
-        Ok(count) => {
-            fs::rename(&part, &args.output).map_err(failed)?;
-            anstream::eprintln!("{} rows in {}", thousands(count), args.output.display());
-            Ok(())
-        }
-        Err(failure) => {
-            // What is half-written helps nobody.
-            let _ = fs::remove_file(&part);
-            Err(failure)
-        }
-    }
+    let count = write_whole(&args.output, |file| write(ledger, args, Box::new(file)))?;
+    anstream::eprintln!("{} rows in {}", thousands(count), args.output.display());
+    Ok(())
 }
 
-/// Written beside the file, and renamed when complete.
-fn part_of(output: &Path) -> PathBuf {
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".part-{}", std::process::id()));
-    output.with_file_name(name)
-}
-
-fn write(
-    ledger: &Ledger,
-    args: &ExportArgs,
-    out: BufWriter<Box<dyn Write>>,
-) -> Result<usize, Failure> {
+fn write(ledger: &Ledger, args: &ExportArgs, out: Box<dyn Write>) -> Result<usize, Failure> {
     let filter = args.filter.filter();
     let sums = answer(ledger.totals(&filter, GroupBy::All))?;
     let bar = progress_bar(sums.first().map_or(0, |sum| sum.requests));
-    let mut sink = Sink::new(args.format, out)?;
+    let mut sink = Sink::new(args.format, BufWriter::new(out))?;
     let mut after: Option<After> = None;
     let mut count = 0;
     loop {
@@ -101,12 +71,21 @@ enum Sink<W: Write> {
 )]
 fn broken(error: io::Error) -> Failure {
     // A reader that has seen enough is no failure of ours.
-    let message = if error.kind() == io::ErrorKind::BrokenPipe {
-        String::new()
-    } else {
-        error.to_string()
-    };
-    Failure::bad_input(message)
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::quiet_end();
+    }
+    Failure::bad_input(format!("cannot write the rows: {error}"))
+}
+
+/// A row of a list comes without its plan, so nothing is said about it; `secateur audit show` has it.
+fn json_line(row: &Row) -> serde_json::Result<Vec<u8>> {
+    let mut json = serde_json::to_value(row)?;
+    if let Some(object) = json.as_object_mut() {
+        object.remove("plan");
+    }
+    let mut line = serde_json::to_vec(&json)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 impl<W: Write> Sink<W> {
@@ -133,8 +112,8 @@ impl<W: Write> Sink<W> {
             }
             Self::Jsonl(out) => {
                 for row in &rows {
-                    serde_json::to_writer(&mut *out, row).map_err(|error| broken(error.into()))?;
-                    out.write_all(b"\n").map_err(broken)?;
+                    let line = json_line(row).map_err(|error| broken(error.into()))?;
+                    out.write_all(&line).map_err(broken)?;
                 }
             }
             Self::Parquet(writer, waiting) => {

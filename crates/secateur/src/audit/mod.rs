@@ -64,7 +64,9 @@ fn answer<T>(asked: impl Future<Output = Result<T, LedgerError>>) -> Result<T, F
 
 fn explain(error: &LedgerError) -> Failure {
     match error {
-        LedgerError::Url { .. } => Failure::bad_usage(error.to_string()),
+        LedgerError::Url { .. } | LedgerError::Parameter { .. } => {
+            Failure::bad_usage(error.to_string())
+        }
         other => Failure::bad_input(other.to_string()),
     }
 }

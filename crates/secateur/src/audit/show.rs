@@ -13,7 +13,7 @@ use super::stats::usd;
 use super::tail::tame;
 use super::time::spell;
 use crate::Failure;
-use crate::input::write_stdout;
+use crate::input::{show, write_stdout};
 use crate::table::{amber_cell, bold, green_cell, table, thousands};
 
 pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
@@ -27,13 +27,16 @@ pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
         return write_stdout(format!("{:#}\n", json(&row)).as_bytes());
     }
     let mut text = facts(&row);
+    if row.held_out {
+        // Its plan says no more than that nothing was switched on.
+        return show(&(text + "\nNothing was looked at: the session is held out.\n"));
+    }
     match row.plan.as_deref().map(serde_json::from_str::<Value>) {
         None => text += "\nNo plan was kept: no mechanic looked at this request.\n",
         Some(Err(_)) => text += "\nThe plan cannot be read.\n",
         Some(Ok(plan)) => text += &explain(&plan),
     }
-    anstream::print!("{text}");
-    Ok(())
+    show(&text)
 }
 
 /// The plan as JSON within JSON, not as a text.
@@ -120,7 +123,7 @@ fn facts(row: &Row) -> String {
                 .and_then(|compress| pair(Some(compress.chars_before), Some(compress.chars_after))),
         ),
         (
-            "cache kept up to",
+            "first difference",
             row.first_edit_at.map(|at| format!("byte {}", count(at))),
         ),
         ("status", Some(row.status.to_string())),

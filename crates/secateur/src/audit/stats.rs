@@ -1,19 +1,25 @@
 //! `secateur audit stats`.
 
-use comfy_table::{Cell, CellAlignment};
-use secateur_ledger::{GroupBy, Ledger, Totals};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table};
+use secateur_ledger::{Filter, GroupBy, Holdout, Ledger, Millis, Totals};
+use serde_json::{Value, json};
 
 use super::answer;
 use super::args::{StatsArgs, StatsBy};
 use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
+use super::tail::tame;
 use crate::Failure;
-use crate::input::write_stdout;
+use crate::input::{say, write_stdout};
 use crate::table::{green_cell, red_cell, table, thousands};
+
+/// Longer names are cut; they come from clients.
+const MAX_NAME_CHARS: usize = 60;
 
 pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
     let groups = answer(ledger.totals(&filter, args.by.group()))?;
     let all = answer(ledger.totals(&filter, GroupBy::All))?;
+    let holdouts = holdouts(ledger, &filter)?;
     let shadow = match shadow_since(&filter) {
         Some(since) => Some(answer(
             ledger.shadow_costs(filter.workload.as_deref(), since),
@@ -21,9 +27,10 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
         None => None,
     };
     if args.json {
-        let json = serde_json::json!({
+        let json = json!({
             "groups": groups,
             "all": all.first(),
+            "holdout": holdouts.iter().map(holdout_json).collect::<Vec<_>>(),
             "shadow": shadow.as_deref().map(shadow_json),
         });
         return write_stdout(format!("{json:#}\n").as_bytes());
@@ -38,45 +45,120 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
         StatsBy::Model => "model",
         StatsBy::Day => "day",
     };
-    let mut rows = table(&[
-        name,
-        "requests",
-        "changed",
-        "in doubt",
-        "errors",
-        "characters",
-        "cached",
-        "predicted",
-        "billed",
-        "saved",
-        "net-negative",
-        "added",
-    ]);
-    for totals in &groups {
-        let name = if totals.group.is_empty() {
-            "(none)"
-        } else {
-            &totals.group
-        };
-        rows.add_row(line(name, totals));
+    let mut lines: Vec<(String, &Totals)> = groups
+        .iter()
+        .map(|totals| (name_of(&totals.group), totals))
+        .collect();
+    if let Some(all) = all.first().filter(|_| groups.len() > 1) {
+        lines.push(("all".into(), all));
     }
-    if groups.len() > 1 {
-        rows.add_row(line("all", all.first().unwrap_or(&Totals::default())));
-    }
-    for column in rows.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    anstream::println!("{rows}");
-    anstream::println!(
-        "\npredicted and billed: input cost of the requests for which both are known; saved: net, at the price really paid"
-    );
+    // Two tables that fit a terminal of 80 columns, where one would not.
+    say!("{}\n", filled(name, REQUESTS, &lines, requests))?;
+    say!("{}", filled(name, COSTS, &lines, costs))?;
+    say!(
+        "\npredicted, billed: input cost of the requests for which both are known\n\
+         saved: net, at the price really paid; losses: requests whose cut cost more than it saved"
+    )?;
     if let Some(table) = all.first().and_then(by_kind) {
-        anstream::println!("\n{table}");
+        say!("\n{table}")?;
     }
     if let Some(words) = shadow.as_deref().and_then(shadow_words) {
-        anstream::println!("\n{words}");
+        say!("\n{words}")?;
+    }
+    for (workload, holdout) in &holdouts {
+        say!("{}", holdout_words(&name_of(workload), holdout))?;
     }
     Ok(())
+}
+
+const REQUESTS: &[&str] = &[
+    "requests", "changed", "in doubt", "rejected", "errors", "added",
+];
+const COSTS: &[&str] = &["chars", "cached", "predicted", "billed", "saved", "losses"];
+
+fn filled(
+    name: &str,
+    heads: &[&str],
+    lines: &[(String, &Totals)],
+    cells: fn(&Totals) -> Vec<Cell>,
+) -> Table {
+    let heads: Vec<&str> = [&[name], heads].concat();
+    let mut rows = table(&heads);
+    for (name, totals) in lines {
+        rows.add_row([vec![Cell::new(name)], cells(totals)].concat());
+    }
+    for column in rows.column_iter_mut().skip(1) {
+        // Figures are never broken; a long name is.
+        column.set_constraint(ColumnConstraint::ContentWidth);
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    rows
+}
+
+/// Names come from clients, and may hold anything.
+fn name_of(group: &str) -> String {
+    if group.is_empty() {
+        return "(none)".into();
+    }
+    let name = tame(group);
+    if name.chars().count() <= MAX_NAME_CHARS {
+        return name;
+    }
+    let cut: String = name.chars().take(MAX_NAME_CHARS - 1).collect();
+    format!("{cut}…")
+}
+
+/// Held-out sessions against pruned ones, by workload. Sessions count whole, so there is nothing to say where other
+/// rows were asked for than all of a workload since some time.
+fn holdouts(ledger: &Ledger, filter: &Filter) -> Result<Vec<(String, Holdout)>, Failure> {
+    let plain = Filter {
+        workload: filter.workload.clone(),
+        since: filter.since,
+        ..Filter::default()
+    };
+    if plain != *filter {
+        return Ok(Vec::new());
+    }
+    let workloads = match &filter.workload {
+        Some(workload) => vec![workload.clone()],
+        None => answer(ledger.workloads())?,
+    };
+    let since = filter.since.unwrap_or(Millis::MIN);
+    let mut found = Vec::new();
+    for workload in workloads {
+        let holdout = answer(ledger.holdout(&workload, since))?;
+        if holdout.held_sessions > 0 {
+            found.push((workload, holdout));
+        }
+    }
+    Ok(found)
+}
+
+fn holdout_json((workload, holdout): &(String, Holdout)) -> Value {
+    let mut json = serde_json::to_value(holdout).unwrap_or_default();
+    json["workload"] = workload.as_str().into();
+    json
+}
+
+fn holdout_words(workload: &str, holdout: &Holdout) -> String {
+    let (held, pruned) = (count(holdout.held_sessions), count(holdout.pruned_sessions));
+    let sessions = format!("{held} sessions held out, {pruned} pruned");
+    // With fewer than two sessions on a side nothing is claimed.
+    if !holdout.low.is_finite() {
+        return format!("\nhold-out of {workload}: {sessions}: too few to compare");
+    }
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let verdict = if holdout.saving < 0.0 {
+        format!("{} more", percent(-holdout.saving))
+    } else {
+        format!("{} less", percent(holdout.saving))
+    };
+    format!(
+        "\nhold-out of {workload}: {verdict} input cost per request where it is pruned\n  \
+         (saving with 95 % confidence: {} to {}; {sessions})",
+        percent(holdout.low),
+        percent(holdout.high)
+    )
 }
 
 fn count(number: u64) -> String {
@@ -96,7 +178,27 @@ fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole as f64)
 }
 
-fn line(name: &str, totals: &Totals) -> Vec<Cell> {
+fn alarm(number: u64) -> Cell {
+    if number > 0 {
+        red_cell(count(number))
+    } else {
+        Cell::new(0)
+    }
+}
+
+fn requests(totals: &Totals) -> Vec<Cell> {
+    let added_ms = totals.added_us as f64 / 1_000.0 / totals.requests.max(1) as f64;
+    vec![
+        Cell::new(count(totals.requests)),
+        Cell::new(share(totals.changed, totals.requests)),
+        alarm(totals.failed_open),
+        alarm(totals.struck),
+        alarm(totals.errors),
+        Cell::new(format!("{added_ms:.2} ms")),
+    ]
+}
+
+fn costs(totals: &Totals) -> Vec<Cell> {
     let chars = if totals.chars_before == 0 {
         "–".into()
     } else {
@@ -104,19 +206,7 @@ fn line(name: &str, totals: &Totals) -> Vec<Cell> {
         format!("{:+.1} %", (kept - 1.0) * 100.0)
     };
     let saved = usd(totals.saved_usd);
-    let alarm = |number: u64| {
-        if number > 0 {
-            red_cell(count(number))
-        } else {
-            Cell::new(0)
-        }
-    };
     vec![
-        Cell::new(name),
-        Cell::new(count(totals.requests)),
-        Cell::new(share(totals.changed, totals.requests)),
-        alarm(totals.failed_open),
-        alarm(totals.errors),
         Cell::new(chars),
         Cell::new(share(totals.cache_read_tokens, totals.input_tokens)),
         Cell::new(usd(totals.predicted_usd_with)),
@@ -127,9 +217,75 @@ fn line(name: &str, totals: &Totals) -> Vec<Cell> {
             green_cell(saved)
         },
         Cell::new(count(totals.net_negative)),
-        Cell::new(format!(
-            "{:.2} ms",
-            totals.added_us as f64 / 1_000.0 / totals.requests.max(1) as f64
-        )),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hold_no_control_characters_and_have_an_end() {
+        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt·[31m·");
+        assert_eq!(name_of(""), "(none)");
+        assert_eq!(name_of(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
+    }
+
+    #[test]
+    fn the_tables_fit_a_terminal_of_80_columns_whatever_the_name() {
+        let totals = Totals {
+            requests: 12_345_678,
+            changed: 12_345_678,
+            failed_open: 12_345,
+            struck: 12_345,
+            errors: 12_345,
+            chars_before: 10,
+            input_tokens: 1,
+            cache_read_tokens: 1,
+            predicted_usd_with: 12_345.0,
+            reconciled_usd: 12_345.0,
+            saved_usd: -12_345.0,
+            net_negative: 12_345,
+            added_us: 12_345_678 * 123_450,
+            ..Totals::default()
+        };
+        let name = "claude-sonnet-with-a-long-name-20260929".to_owned();
+        let lines = [(name, &totals)];
+        for mut table in [
+            filled("model", REQUESTS, &lines, requests),
+            filled("model", COSTS, &lines, costs),
+        ] {
+            table.set_width(80);
+            let text = anstream::adapter::strip_str(&table.to_string()).to_string();
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{text}");
+            }
+            assert!(
+                text.contains("12,345") && !text.contains("12,34\n"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_hold_out_is_told_with_its_interval_or_not_at_all() {
+        let mut holdout = Holdout {
+            held_sessions: 40,
+            pruned_sessions: 360,
+            saving: 0.123,
+            low: 0.05,
+            high: 0.19,
+            ..Holdout::default()
+        };
+        let told = holdout_words("agent", &holdout);
+        assert!(
+            told.contains("12.3 % less") && told.contains("5.0 % to 19.0 %"),
+            "{told}"
+        );
+        holdout.saving = -0.03;
+        assert!(holdout_words("agent", &holdout).contains("3.0 % more"));
+        holdout.low = f64::NEG_INFINITY;
+        let told = holdout_words("agent", &holdout);
+        assert!(told.ends_with("too few to compare"), "{told}");
+    }
 }

@@ -1,65 +1,159 @@
 //! `secateur audit tail`.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use secateur_ledger::{Filter, Ledger, Millis, Row};
+use secateur_ledger::{After, Filter, Ledger, LedgerError, Millis, Row};
 
-use super::answer;
 use super::args::TailArgs;
 use super::stats::usd;
 use super::time::{now, spell};
+use super::{explain, wait};
 use crate::Failure;
+use crate::input::unwritten;
 use crate::table::{bold, thousands};
 
 /// A row is written when its request ends, and bears the time when it came in: long requests come late.
 const LATEST_MS: Millis = 15 * 60_000;
 const POLL: Duration = Duration::from_millis(500);
-/// Rows that are looked at in each poll.
-const POLL_ROWS: u32 = 2_000;
+/// Rows that are asked for at once.
+const PAGE: u32 = 2_000;
 
 pub(crate) fn run(ledger: &Ledger, args: &TailArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
-    let mut rows = answer(ledger.rows(&filter, None, args.lines))?;
-    rows.reverse();
-    if rows.is_empty() && !args.follow {
+    let asked = |asked: Result<Vec<Row>, LedgerError>| asked.map_err(|error| explain(&error));
+    let mut seen = Seen::default();
+    if args.follow {
+        // What is there already is shown only as far as it was asked for.
+        let there = wait(seen.new_rows(ledger, &filter, now()))?;
+        drop(asked(there)?);
+    }
+    let rows = asked(wait(newest(ledger, &filter, args.lines))?)?;
+    if rows.is_empty() && !args.follow && args.lines > 0 {
         anstream::eprintln!("No rows fit.");
         return Ok(());
     }
+    seen.note(&rows);
     let mut out = anstream::stdout().lock();
+    if let Err(error) = show(&mut out, &rows) {
+        return unwritten(&error);
+    }
+    if args.follow {
+        return follow(ledger, &filter, seen, &mut out);
+    }
+    Ok(())
+}
+
+/// So many of the newest rows, oldest first.
+async fn newest(ledger: &Ledger, filter: &Filter, count: u32) -> Result<Vec<Row>, LedgerError> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut left = count;
+    while left > 0 {
+        let page = ledger
+            .rows(filter, place(&rows).as_ref(), left.min(PAGE))
+            .await?;
+        if page.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(u32::try_from(page.len()).unwrap_or(left));
+        rows.extend(page);
+    }
+    rows.reverse();
+    Ok(rows)
+}
+
+/// Where the next page begins.
+fn place(rows: &[Row]) -> Option<After> {
+    rows.last().map(|row| After {
+        at: row.at,
+        id: row.id.clone(),
+    })
+}
+
+fn show(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let head = format!(
         "{:19}  {:12} {:24} {:8} {:>23} {:>10} {:>6}  {}",
         "time (UTC)", "workload", "model", "stack", "characters", "saved", "status", "id"
     );
-    let is_open = writeln!(out, "{}", bold(&head)).is_ok()
-        && rows
-            .iter()
-            .all(|row| writeln!(out, "{}", line(row)).is_ok());
-    if !args.follow || !is_open {
-        return Ok(());
+    writeln!(out, "{}", bold(&head))?;
+    for row in rows {
+        writeln!(out, "{}", line(row))?;
     }
-    let mut seen: HashMap<String, Millis> = rows.into_iter().map(|row| (row.id, row.at)).collect();
+    out.flush()
+}
+
+/// Shows rows as they come, until nobody reads any more. A database that is away for a while is waited for.
+fn follow(
+    ledger: &Ledger,
+    filter: &Filter,
+    mut seen: Seen,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let mut is_away = false;
     loop {
         std::thread::sleep(POLL);
-        let oldest = now() - LATEST_MS;
-        seen.retain(|_, at| *at >= oldest);
+        let rows = match wait(seen.new_rows(ledger, filter, now()))? {
+            Ok(rows) => rows,
+            Err(error) => {
+                if !is_away {
+                    anstream::eprintln!("{error}; waiting for it");
+                }
+                is_away = true;
+                continue;
+            }
+        };
+        is_away = false;
+        let shown = rows
+            .iter()
+            .try_for_each(|row| writeln!(out, "{}", line(row)));
+        if let Err(error) = shown.and_then(|()| out.flush()) {
+            return unwritten(&error);
+        }
+    }
+}
+
+/// The rows of the last minutes that are known.
+#[derive(Debug, Default)]
+struct Seen(HashMap<String, Millis>);
+
+impl Seen {
+    fn note(&mut self, rows: &[Row]) {
+        let known = rows.iter().map(|row| (row.id.clone(), row.at));
+        self.0.extend(known);
+    }
+
+    /// Rows that were not there before, oldest first: as many pages of the newest as have nothing known in them, and
+    /// the one behind.
+    async fn new_rows(
+        &mut self,
+        ledger: &Ledger,
+        filter: &Filter,
+        now: Millis,
+    ) -> Result<Vec<Row>, LedgerError> {
+        let oldest = now - LATEST_MS;
+        self.0.retain(|_, at| *at >= oldest);
         let recent = Filter {
             since: Some(filter.since.unwrap_or(Millis::MIN).max(oldest)),
             ..filter.clone()
         };
-        let mut rows = answer(ledger.rows(&recent, None, POLL_ROWS))?;
-        rows.reverse();
-        for row in rows {
-            if seen.insert(row.id.clone(), row.at).is_none()
-                && writeln!(out, "{}", line(&row)).is_err()
-            {
-                // Nobody reads any more.
-                return Ok(());
+        let is_first = self.0.is_empty();
+        let mut rows: Vec<Row> = Vec::new();
+        loop {
+            let page = ledger.rows(&recent, place(&rows).as_ref(), PAGE).await?;
+            let is_last = is_first
+                || page.len() < PAGE as usize
+                || page.iter().any(|row| self.0.contains_key(&row.id));
+            rows.extend(page);
+            if is_last {
+                break;
             }
         }
-        let _ = out.flush();
+        rows.retain(|row| !self.0.contains_key(&row.id));
+        rows.reverse();
+        self.note(&rows);
+        Ok(rows)
     }
 }
 
@@ -110,20 +204,25 @@ fn line(row: &Row) -> String {
         Some(usd) if usd > 0.0 => paint(AnsiColor::Green, &saved),
         _ => saved,
     };
-    let status = format!("{:>6}", row.status);
-    let status = if row.status >= 400 {
-        paint(AnsiColor::Red, &status)
-    } else {
-        status
+    let status = match row.status {
+        0 => "none".to_owned(),
+        status => status.to_string(),
     };
-    let doubt = row.failed_open.as_ref().map_or_else(String::new, |why| {
-        format!(
-            "  {}",
-            paint(AnsiColor::Red, &format!("in doubt: {}", tame(why)))
-        )
-    });
+    let status = format!("{status:>6}");
+    let status = match row.status {
+        1..400 => status,
+        _ => paint(AnsiColor::Red, &status),
+    };
+    let doubt = row.failed_open.as_ref();
+    let doubt = doubt.map(|why| format!("in doubt: {}", tame(why)));
+    let struck = (!row.struck_stack.is_empty()).then(|| format!("rejected: {}", row.struck_stack));
+    let notes: String = doubt
+        .into_iter()
+        .chain(struck)
+        .map(|note| format!("  {}", paint(AnsiColor::Red, &note)))
+        .collect();
     format!(
-        "{}  {} {} {} {chars:>23} {saved} {status}  {}{doubt}",
+        "{}  {} {} {} {chars:>23} {saved} {status}  {}{notes}",
         spell(row.at),
         fit(&row.workload, 12),
         fit(row.model.as_deref().unwrap_or("–"), 24),

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     if args.json {
         return write_stdout(format!("{:#}\n", show::json(&replay)).as_bytes());
     }
-    show::print(&replay);
+    show::print(&replay)?;
     Ok(())
 }
 

@@ -4,6 +4,8 @@ use comfy_table::Cell;
 use serde_json::{Value, json};
 
 use super::Replay;
+use crate::Failure;
+use crate::input::say;
 use crate::table::{amber_cell, green_cell, red_cell, table, thousands};
 
 /// What the columns mean.
@@ -11,12 +13,12 @@ pub(super) const LEGEND: &str = "\
 bill: what the sessions cost against no pruning (fixed prompt included); worst: the worst single session;
 ids, lines: share of what the model's next message used that is still there; skips: places left alone.";
 
-pub(super) fn print(replay: &Replay) {
-    anstream::println!(
+pub(super) fn print(replay: &Replay) -> Result<(), Failure> {
+    say!(
         "{} sessions, {} requests\n",
         thousands(replay.sessions),
         thousands(replay.requests)
-    );
+    )?;
     let mut rows = table(&[
         "policy",
         "bill",
@@ -58,14 +60,15 @@ pub(super) fn print(replay: &Replay) {
             Cell::new(thousands(counted.failed_open)),
         ]);
     }
-    anstream::println!("{rows}");
-    anstream::println!("\n{LEGEND}");
+    say!("{rows}")?;
+    say!("\n{LEGEND}")?;
     if !replay.unreadable.is_empty() {
-        anstream::println!("\n{} rows could not be read:", replay.unreadable.len());
+        say!("\n{} rows could not be read:", replay.unreadable.len())?;
         for row in &replay.unreadable {
-            anstream::println!("  {}: {}", row.place, row.reason);
+            say!("  {}: {}", row.place, row.reason)?;
         }
     }
+    Ok(())
 }
 
 pub(super) fn json(replay: &Replay) -> Value {

@@ -46,7 +46,7 @@ fn every_key_of_the_template_is_a_key() {
         .replace("ANTHROPIC_API_KEY", "SET")
         .replace("OPENAI_API_KEY", "SET")
         .replace("OTLP_AUTHORIZATION", "SET")
-        .replace("SECATEUR_PORTAL_TOKEN", "SET")
+        .replace("SECATEUR_PORTAL_TOKEN", "SET_KEY")
         .replace("SECATEUR_CAPTURE_KEY", "SET_KEY")
         .replace("url_env =", "# url_env =")
         .replace("policy_file =", "# policy_file =")
@@ -138,6 +138,30 @@ fn a_workload_overrides_single_upstreams() {
         (x.openai.to_string(), x.gemini.host()),
         ("http://b/v1".to_owned(), Some("g"))
     );
+}
+
+#[test]
+fn a_token_of_the_portal_that_could_be_guessed_is_refused() {
+    fails("[portal]\ntoken_env = \"SET\"\n", 2, "shorter than 16");
+    read("[portal]\ntoken_env = \"SET_KEY\"\n").unwrap();
+}
+
+#[test]
+fn without_a_ledger_nothing_is_captured_and_no_address_is_made_up() {
+    let off = "[ledger]\nenabled = false\ncapture_key_env = \"SET_KEY\"\n[workload.a]\npreset = \"steady\"\n[workload.a.capture]\n";
+    let told = read(off).unwrap_err().to_string();
+    assert!(
+        told.contains("workload.a.capture") && told.contains("enabled = false"),
+        "{told}"
+    );
+    let url = Config::read_ledger_url("f", "[ledger]\nenabled = false\n", Path::new("."), &|_| {
+        None
+    });
+    let told = url.unwrap_err().to_string();
+    assert!(told.contains("keeps no ledger"), "{told}");
+    let named = "[ledger]\nenabled = false\nurl = \"sqlite:old.db\"\n";
+    let url = Config::read_ledger_url("f", named, Path::new("."), &|_| None).unwrap();
+    assert_eq!(url.reveal(), "sqlite:./old.db");
 }
 
 #[test]
