@@ -8,14 +8,14 @@
 //! the caller knows how long ago that was: past the model's time to live it says [`Cache::Cold`].
 //!
 //! Clients are taken to mark the end of the request for caching where the provider wants a marker, as
-//! agents do. Below the model's smallest cacheable prefix, input is billed as plain input.
+//! agents do; a caller that saw none says [`Cache::Unused`]. Below the model's smallest cacheable prefix, input is billed as plain input.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
 use crate::json::{Cursor, JsonError};
-use crate::models::{PriceSource, Terms};
+use crate::models::{CacheRules, PriceSource, Terms};
 use crate::report::{Cached, Report};
 use crate::view::{PartId, PartKind, View};
 
@@ -37,6 +37,8 @@ pub enum Cache {
     Cold,
     /// It does.
     Warm,
+    /// It is not asked to, where it wants to be asked: nothing is written or read.
+    Unused,
 }
 
 impl Cache {
@@ -130,7 +132,8 @@ impl Counts {
     }
 
     /// Reckons tokens from characters: `chars_per_token` of the body as a whole, in proportion to its bytes
-    /// on either side of the places where a cache ends.
+    /// on either side of the places where a cache ends. What stands behind the turns in a body stands before
+    /// them in a prompt, so a cache holds it too.
     #[must_use]
     pub fn by_ratio(report: &Report, chars_per_token: f64) -> Self {
         let tokens = |chars: usize| (chars as f64 / chars_per_token).ceil() as usize;
@@ -140,10 +143,12 @@ impl Counts {
         let (before, after) = (tokens(report.before.chars), tokens(report.after.chars));
         let bytes = (report.before.bytes, report.after.bytes);
         let cached = report.cached;
-        let of_output = |at: usize| share(after, at, bytes.1);
+        let behind = report.bytes_behind_turns;
+        let of_output = |at: usize| share(after, at + behind, bytes.1);
         Self {
             before,
-            cached_before: cached.map_or(0, |cached| share(before, cached.before, bytes.0)),
+            cached_before: cached
+                .map_or(0, |cached| share(before, cached.before + behind, bytes.0)),
             after,
             cached_after: cached.map_or(0, |cached| of_output(cached.after)),
             rewritten: cached.map_or(0, |cached| {
@@ -194,6 +199,8 @@ pub struct Receipt {
     pub predicted_cached_tokens_before: usize,
     /// Of the tokens with it, those read from the cache.
     pub predicted_cached_tokens_after: usize,
+    /// Of the tokens with it, those written to the cache, where the provider bills writes apart.
+    pub predicted_written_tokens_after: usize,
     /// What the input of this request costs without the cut; `None`: no price is known.
     pub predicted_usd_without: Option<f64>,
     /// What it costs with it.
@@ -218,26 +225,49 @@ impl Receipt {
     /// The receipt of a request.
     #[must_use]
     pub fn of(report: &Report, counts: &Counts, cache: Cache) -> Self {
-        let terms = &report.terms;
+        Self::on(&report.terms, report, counts, cache)
+    }
+
+    /// The receipt of a request on the terms of another model than the body names.
+    #[must_use]
+    pub fn on(terms: &Terms, report: &Report, counts: &Counts, cache: Cache) -> Self {
         let is_warm = cache == Cache::Warm && report.cached.is_some();
+        let is_used = cache != Cache::Unused;
         let held = |cached: usize| if is_warm { cached } else { 0 };
-        let cached_before = hit(terms, counts.before, held(counts.cached_before));
-        let cached_after = hit(terms, counts.after, held(counts.cached_after));
+        let cached_before = hit(&terms.rules, counts.before, held(counts.cached_before));
+        let cached_after = hit(&terms.rules, counts.after, held(counts.cached_after));
         let usd = |units: f64| {
             let prices = terms.prices?;
             Some(units * prices.input_usd / 1e6)
         };
+        let this_usd = |tokens: usize, cached: usize| {
+            let plain = tokens as f64;
+            usd(if is_used {
+                units(terms, tokens, cached)
+            } else {
+                plain
+            })
+        };
+        let next_usd = |tokens: usize| this_usd(tokens, hit(&terms.rules, tokens, tokens));
         Self {
             basis: counts.basis,
-            cache: if is_warm { Cache::Warm } else { Cache::Cold },
+            cache: match cache {
+                Cache::Warm if !is_warm => Cache::Cold,
+                cache => cache,
+            },
             predicted_input_tokens_before: counts.before,
             predicted_input_tokens_after: counts.after,
             predicted_cached_tokens_before: cached_before,
             predicted_cached_tokens_after: cached_after,
-            predicted_usd_without: usd(units(terms, counts.before, cached_before)),
-            predicted_usd_with: usd(units(terms, counts.after, cached_after)),
-            predicted_next_usd_without: usd(next_units(terms, counts.before)),
-            predicted_next_usd_with: usd(next_units(terms, counts.after)),
+            predicted_written_tokens_after: if is_used && charges_for_writes(terms, counts.after) {
+                counts.after - cached_after
+            } else {
+                0
+            },
+            predicted_usd_without: this_usd(counts.before, cached_before),
+            predicted_usd_with: this_usd(counts.after, cached_after),
+            predicted_next_usd_without: next_usd(counts.before),
+            predicted_next_usd_with: next_usd(counts.after),
             break_even_turns: break_even_turns(
                 terms,
                 held(counts.rewritten),
@@ -250,33 +280,34 @@ impl Receipt {
     }
 }
 
-fn is_cacheable(terms: &Terms, tokens: usize) -> bool {
-    tokens >= terms.rules.min_tokens.unwrap_or(0)
+/// Whether tokens that a request puts into the cache are counted and billed apart from plain input.
+fn charges_for_writes(terms: &Terms, tokens: usize) -> bool {
+    is_cacheable(&terms.rules, tokens) && terms.cache.write > 1.0
 }
 
-/// What is really read from the cache of what it could hold.
-fn hit(terms: &Terms, tokens: usize, cached: usize) -> usize {
+fn is_cacheable(rules: &CacheRules, tokens: usize) -> bool {
+    tokens >= rules.min_tokens.unwrap_or(0)
+}
+
+/// What is really read from the cache, of `tokens` of which it could hold `cached`.
+#[must_use]
+pub fn hit(rules: &CacheRules, tokens: usize, cached: usize) -> usize {
     let cached = cached.min(tokens);
-    if !is_cacheable(terms, cached) {
+    if !is_cacheable(rules, cached) {
         return 0;
     }
-    let step = terms.rules.step_tokens.unwrap_or(1).max(1);
+    let step = rules.step_tokens.unwrap_or(1).max(1);
     cached - cached % step
 }
 
 /// What a request costs, in input tokens.
 fn units(terms: &Terms, tokens: usize, cached: usize) -> f64 {
-    let write = if is_cacheable(terms, tokens) {
+    let write = if is_cacheable(&terms.rules, tokens) {
         terms.cache.write
     } else {
         1.0
     };
     terms.cache.read * cached as f64 + write * (tokens - cached) as f64
-}
-
-/// What the tokens of a request cost when the next one sends them again.
-fn next_units(terms: &Terms, tokens: usize) -> f64 {
-    units(terms, tokens, hit(terms, tokens, tokens))
 }
 
 /// See [`Receipt::break_even_turns`].

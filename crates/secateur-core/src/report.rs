@@ -82,6 +82,13 @@ pub struct Report {
     /// What a cache holds of it, if it holds the request before; `None` for the first request of a
     /// conversation.
     pub cached: Option<Cached>,
+    /// Bytes of the input behind the list of turns: the system prompt and tools may stand there, which a
+    /// prompt has before all turns.
+    #[serde(skip)]
+    pub bytes_behind_turns: usize,
+    /// What the body asks to be cached.
+    #[serde(skip)]
+    pub cache_marks: CacheMarks,
     /// The model's prices and cache rules.
     #[serde(skip)]
     pub terms: Terms,
@@ -116,6 +123,18 @@ pub struct Cached {
     pub after: usize,
     /// Of the output: where the turns begin that the request before did not have.
     pub new_after: usize,
+}
+
+/// What a body asks to be cached, where the model's provider wants to be asked (`cache_control`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheMarks {
+    /// Nothing; so too where the provider caches on its own.
+    #[default]
+    None,
+    /// Instructions or tools, and no turns.
+    Head,
+    /// Turns, or the request as a whole.
+    Turns,
 }
 
 /// What M3 did to a body.
@@ -274,6 +293,8 @@ impl Report {
             account: None,
             beta: None,
             cached: None,
+            bytes_behind_turns: 0,
+            cache_marks: CacheMarks::default(),
             terms: Terms::of(None),
             compress: None,
             claim: None,

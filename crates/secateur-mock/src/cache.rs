@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use secateur_core::models::chars_per_token;
 use serde_json::Value;
 
 use crate::request::Api;
@@ -12,9 +13,6 @@ const BLOCK_CHARS: usize = 256;
 
 /// Blocks kept at most; then the cache starts over, as if everything had expired.
 const MAX_BLOCKS: usize = 1 << 20;
-
-/// Characters that count as one token here.
-const CHARS_PER_TOKEN: usize = 4;
 
 /// Tokens of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,13 +50,12 @@ impl PrefixCache {
             is_prefix &= !is_new;
             cached_blocks += usize::from(is_prefix);
         }
-        let input_tokens = chars.len().div_ceil(CHARS_PER_TOKEN);
-        let cache_read_tokens = cached_blocks * BLOCK_CHARS / CHARS_PER_TOKEN;
-        let whole_blocks = chars.len() / BLOCK_CHARS * BLOCK_CHARS / CHARS_PER_TOKEN;
+        let whole_blocks = chars.len() / BLOCK_CHARS * BLOCK_CHARS;
+        let cache_read_tokens = tokens_of(model, cached_blocks * BLOCK_CHARS);
         Usage {
-            input_tokens,
+            input_tokens: tokens_of(model, chars.len()),
             cache_read_tokens,
-            cache_write_tokens: whole_blocks - cache_read_tokens,
+            cache_write_tokens: tokens_of(model, whole_blocks) - cache_read_tokens,
             output_tokens: 0,
         }
     }
@@ -90,8 +87,13 @@ fn render(api: Api, model: &str, body: &Value) -> String {
 }
 
 /// Tokens of a text, as this provider counts them.
-pub(crate) fn tokens(text: &str) -> usize {
-    text.chars().count().div_ceil(CHARS_PER_TOKEN)
+pub(crate) fn tokens(model: &str, text: &str) -> usize {
+    tokens_of(model, text.chars().count())
+}
+
+/// By the ratio of the model's vocabulary on real requests: a bill that estimates can be held against.
+fn tokens_of(model: &str, chars: usize) -> usize {
+    (chars as f64 / chars_per_token(Some(model))).ceil() as usize
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn model(
         };
         return plain(StatusCode::OK, &json!({key: usage.input_tokens}), shared);
     }
-    usage.output_tokens = wire::output_tokens(&answer);
+    usage.output_tokens = wire::output_tokens(&model, &answer);
     let frame = wire::Frame {
         model: &model,
         usage,

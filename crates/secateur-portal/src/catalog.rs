@@ -1,6 +1,9 @@
 //! What the configuration says of the workloads, as far as pages show it.
 
+use std::sync::Arc;
+
 use secateur_core::mechanic::Mechanic;
+use secateur_proxy::canary::CanaryOptions;
 use secateur_proxy::config::Workload;
 
 /// One mechanic of a workload.
@@ -21,8 +24,8 @@ pub struct WorkloadInfo {
     pub name: String,
     /// Every mechanic, sorted as in stacks.
     pub mechanics: Vec<MechanicInfo>,
-    /// The score that a stack must not fall under; `None`: no canary.
-    pub floor: Option<f64>,
+    /// By what its scores are judged; `None`: nothing is changed that could be judged.
+    pub canary: Option<Arc<CanaryOptions>>,
     /// Share of the sessions that goes unpruned for comparison, in percent.
     pub holdout_pct: f64,
     /// Whether the text that was cut is kept.
@@ -30,6 +33,12 @@ pub struct WorkloadInfo {
 }
 
 impl WorkloadInfo {
+    /// The score that a stack must not fall under, as it is configured.
+    #[must_use]
+    pub fn floor(&self) -> Option<f64> {
+        self.canary.as_ref().map(|options| options.floor)
+    }
+
     /// A workload as it is configured.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
@@ -55,7 +64,9 @@ impl WorkloadInfo {
             name: workload.name.to_string(),
             mechanics: Mechanic::ALL.into_iter().map(mechanic).collect(),
             // Scores that clients post are judged by it too, also where nothing is sampled.
-            floor: workload.has_mechanics().then_some(workload.canary.floor),
+            canary: workload
+                .has_mechanics()
+                .then(|| Arc::clone(&workload.canary)),
             holdout_pct: workload.holdout_pct,
             captures: workload.capture.is_some(),
         }

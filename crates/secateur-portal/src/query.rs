@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_ledger::moment::{DAY_MS, midnight};
 use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row, Totals};
+use secateur_proxy::canary::Standing;
 
 use crate::catalog::WorkloadInfo;
-use crate::pages::quality::{DAYS, QualityData};
+use crate::pages::quality::{DAYS, QualityData, is_judged};
 use crate::pages::quality_list::QualityBrief;
 use crate::pages::start::StartData;
 
@@ -65,7 +66,9 @@ pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, Led
         since: Some(since(now, DAYS)),
         ..Filter::default()
     };
+    let shadow = ledger.shadow_costs(None, midnight(now)).await?;
     Ok(StartData {
+        shadow_usd: shadow.iter().map(|day| day.usd).sum(),
         today: all(ledger, &today).await?,
         workloads: ledger.totals(&today, GroupBy::Workload).await?,
         days: ledger.totals(&weeks, GroupBy::Day).await?,
@@ -105,12 +108,32 @@ pub(crate) async fn quality(
         let found = ledger.scores(name, stack, from, RECENT_SCORES).await?;
         scores.insert(stack.to_owned(), found);
     }
+    let totals = ledger.totals(&weeks, GroupBy::Stack).await?;
+    let canary = info.and_then(|info| info.canary.clone());
+    let mut standings = BTreeMap::new();
+    if let Some(options) = &canary {
+        let scored = day_scores.iter().map(|score| &*score.stack);
+        let seen = totals.iter().map(|totals| &*totals.group);
+        let names: BTreeSet<&str> = scored
+            .chain(seen)
+            .filter(|stack| is_judged(stack))
+            .collect();
+        for stack in names {
+            let standing = Standing::of(ledger, options, name, stack, now).await;
+            // The page has shown already whether the ledger answers.
+            if let Ok(standing) = standing {
+                standings.insert(stack.to_owned(), standing);
+            }
+        }
+    }
     Ok(QualityData {
         workload: name.to_owned(),
-        floor: info.and_then(|info| info.floor),
+        canary,
+        standings,
+        shadow: ledger.shadow_costs(Some(name), from).await?,
         holdout_pct: info.map_or(0.0, |info| info.holdout_pct),
         days: ledger.totals(&longer, GroupBy::Day).await?,
-        stacks: ledger.totals(&weeks, GroupBy::Stack).await?,
+        stacks: totals,
         scores,
         day_scores,
         events: ledger.stack_events(Some(name), from).await?,

@@ -1,18 +1,19 @@
 //! One value per request: what came in, what was done to it, what came back. Holds no prompt text
 //! and no credential.
 
+mod settle;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use secateur_core::dialect::DialectId;
 pub use secateur_core::mechanic::Mechanic;
-use secateur_core::models::{self, Prices};
-use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
+use secateur_core::models::Terms;
+use secateur_core::receipt::Receipt as Predicted;
 use secateur_core::report::Report;
 
 use crate::config::Provider;
-use crate::reconcile::{self, Billed, InputPrices, Reconciled};
 use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
 
@@ -92,11 +93,14 @@ pub struct Receipt {
     pub predicted: Option<Predicted>,
     /// By the provider's own counts.
     pub actual_usd: Option<f64>,
-    /// The input tokens that were not sent, at this request's own ratio of tokens to characters.
-    pub tokens_saved: Option<u64>,
+    /// The input tokens that were not sent, at this request's own ratio of tokens to characters; negative
+    /// where some were added.
+    pub tokens_saved: Option<i64>,
     /// The input alone, by the provider's own counts.
     pub actual_input_usd: Option<f64>,
-    /// What the cut saved by these counts, net of the cache that it broke; negative where it cost more.
+    /// What the change saved by these counts, net of the cache that it broke; negative where it cost more.
+    /// Where another model answered: what the same tokens, output included, would have cost with the one that
+    /// was asked for, less what they did.
     pub saved_usd: Option<f64>,
 }
 
@@ -115,9 +119,9 @@ pub struct AuditEvent {
     pub session: Option<String>,
     /// Whether its session goes unchanged for comparison.
     pub held_out: bool,
-    /// Input tokens that the provider may still have had in its cache had nothing ever been cut: those of
-    /// the session's last request. `None`: nothing is known of it.
-    pub warm_tokens: Option<u64>,
+    /// How long ago the session's last request went through this process. `None`: none did, as far as it
+    /// remembers.
+    pub idle: Option<Duration>,
     /// Whose API.
     pub provider: Provider,
     /// The wire format; `None` for paths that are only passed through.
@@ -126,6 +130,8 @@ pub struct AuditEvent {
     pub model: Option<String>,
     /// The model that M1 chose instead.
     pub routed_to: Option<String>,
+    /// On what terms, where the policy or the table knows.
+    pub routed_terms: Option<Terms>,
     /// The mechanics that fired, sorted.
     pub stack: Vec<&'static str>,
     /// The chain, link by link.
@@ -205,11 +211,12 @@ impl AuditEvent {
             key: None,
             session: None,
             held_out: false,
-            warm_tokens: None,
+            idle: None,
             provider,
             dialect,
             model: None,
             routed_to: None,
+            routed_terms: None,
             stack: Vec::new(),
             steps: Vec::new(),
             report: None,
@@ -252,84 +259,6 @@ impl AuditEvent {
             self.stack.join("+")
         }
     }
-
-    /// Fills in the receipt from sizes, prices and counts.
-    pub(crate) fn settle(&mut self) {
-        let usage = self.usage.as_ref();
-        if self.model.is_none() {
-            self.model = usage.and_then(|usage| usage.model.clone());
-        }
-        let billed = self.routed_to.as_deref().or(self.model.as_deref());
-        let report = self.report.as_deref();
-        let went_out = self.failed_open.is_none() && !self.retried_original;
-        self.receipt.predicted = report
-            .filter(|report| went_out && report.before.chars > 0)
-            .map(|report| {
-                let counts = Counts::by_ratio(report, models::chars_per_token(billed));
-                Predicted::of(report, &counts, Cache::of(report))
-            });
-        // The workload's policy may have prices of its own for the model that was asked for.
-        let prices = report
-            .filter(|_| self.routed_to.is_none())
-            .and_then(|report| report.terms.prices)
-            .or_else(|| models::prices(billed));
-        let Some(usage) = usage else {
-            return;
-        };
-        let Some(input) = usage.input_tokens else {
-            return;
-        };
-        if let (Some(before), Some(after)) = (self.chars_before, self.chars_after)
-            && after > 0
-        {
-            let saved = before.saturating_sub(after) as f64 * input as f64 / after as f64;
-            self.receipt.tokens_saved = Some(saved as u64);
-        }
-        if let Some(prices) = prices {
-            let read = usage.cache_read_tokens.unwrap_or(0);
-            let written = usage.cache_write_tokens.unwrap_or(0);
-            self.receipt.actual_usd = usage.usd(&prices);
-            let reconciled = self.reconciled(input, read, written, &prices);
-            self.receipt.actual_input_usd = Some(reconciled.actual_input_usd);
-            self.receipt.saved_usd = Some(reconciled.saved_usd);
-        }
-    }
-}
-
-impl AuditEvent {
-    /// The bill as it came against the bill without the cut.
-    fn reconciled(&self, input: u64, read: u64, written: u64, prices: &Prices) -> Reconciled {
-        let changed = self
-            .receipt
-            .predicted
-            .as_ref()
-            .filter(|_| !self.stack.is_empty());
-        let known = changed.map_or_else(reconcile::Predicted::default, |predicted| {
-            let after = predicted.predicted_input_tokens_after as f64;
-            let first_edit_at = predicted.first_edit_at.map(|at| at as u64);
-            reconcile::Predicted {
-                tokens_before: predicted.predicted_input_tokens_before as f64,
-                tokens_after: after,
-                tokens_before_edit: reconcile::Predicted::tokens_up_to(
-                    after,
-                    first_edit_at,
-                    self.bytes_after,
-                ),
-                warm_tokens: self.warm_tokens,
-            }
-        });
-        let billed = Billed {
-            input,
-            cache_read: read,
-            cache_write: written,
-        };
-        let prices = InputPrices {
-            input_usd: prices.input_usd,
-            cache_read_usd: prices.cache_read_usd,
-            cache_write_usd: prices.cache_write_usd,
-        };
-        reconcile::reconcile(&known, billed, &prices)
-    }
 }
 
 /// Takes one event per request. Must not block: it is called on the request's own task.
@@ -355,77 +284,4 @@ pub struct NoSink;
 
 impl AuditSink for NoSink {
     fn record(&self, _: &AuditEvent) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_receipt_bills_each_kind_of_token_at_its_own_price() {
-        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
-        event.model = Some("claude-haiku-4-5".into());
-        (event.chars_before, event.chars_after) = (Some(3_000_000), Some(1_500_000));
-        event.usage = Some(Usage {
-            input_tokens: Some(1_000_000),
-            cache_read_tokens: Some(500_000),
-            cache_write_tokens: Some(400_000),
-            output_tokens: Some(10_000),
-            ..Usage::default()
-        });
-        event.settle();
-        // 0.1 M at 1.00, 0.5 M at 0.10, 0.4 M at 1.25, 0.01 M at 5.00.
-        let usd = event.receipt.actual_usd.unwrap();
-        assert!((usd - (0.1 + 0.05 + 0.5 + 0.05)).abs() < 1e-9, "{usd}");
-        assert_eq!(event.receipt.tokens_saved, Some(1_000_000));
-    }
-
-    /// A long chat, pruned by a preset that drops its middle.
-    fn pruned(settings: &[String]) -> Report {
-        use secateur_core::{Request, policy::Policy, prune};
-        let turn = |n: usize| {
-            let role = if n.is_multiple_of(2) {
-                "user"
-            } else {
-                "assistant"
-            };
-            serde_json::json!({ "role": role, "content": format!("turn {n} ").repeat(400) })
-        };
-        let messages: Vec<_> = (0..41).map(turn).collect();
-        let body = serde_json::json!({ "model": "claude-haiku-4-5", "messages": messages });
-        let policy = Policy::resolve(Some("tessera"), None, settings).unwrap();
-        prune(body.to_string().as_bytes(), &Request::default(), &policy).report
-    }
-
-    #[test]
-    fn a_receipt_predicts_the_cost_with_the_cut_and_without() {
-        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
-        event.report = Some(Arc::new(pruned(&[])));
-        event.settle();
-        let predicted = event.receipt.predicted.unwrap();
-        assert!(
-            predicted.predicted_input_tokens_after < predicted.predicted_input_tokens_before / 2
-        );
-        assert!(predicted.predicted_usd_with.unwrap() > 0.0);
-        assert!(predicted.break_even_turns.unwrap() > 0.0);
-        assert!(predicted.first_edit_at.is_some());
-        event.retried_original = true;
-        event.settle();
-        assert_eq!(event.receipt.predicted, None, "the original went out");
-    }
-
-    #[test]
-    fn the_policys_prices_count_on_both_sides_of_a_receipt() {
-        let settings = ["models.claude-haiku-4-5.input_usd=10".to_owned()];
-        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
-        event.report = Some(Arc::new(pruned(&settings)));
-        event.usage = Some(Usage {
-            input_tokens: Some(1_000_000),
-            ..Usage::default()
-        });
-        event.settle();
-        assert!((event.receipt.actual_usd.unwrap() - 10.0).abs() < 1e-9);
-        let predicted = event.receipt.predicted.unwrap();
-        assert_eq!(predicted.prices, secateur_core::models::PriceSource::Policy);
-    }
 }

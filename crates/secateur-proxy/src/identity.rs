@@ -51,6 +51,11 @@ fn spelled(digits: &[u8]) -> String {
     std::str::from_utf8(digits).unwrap_or_default().to_owned()
 }
 
+/// When a request came, by its id, in milliseconds since 1970.
+pub(crate) fn time_of(id: &str) -> Option<i64> {
+    i64::from_str_radix(id.get(..TIME_DIGITS)?, 16).ok()
+}
+
 /// What tells a request's id from all others, as a number. `None`: no request has this id.
 pub(crate) fn number_of(id: &str) -> Option<u64> {
     let fresh = id

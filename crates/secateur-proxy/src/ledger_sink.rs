@@ -113,12 +113,16 @@ fn row(event: &AuditEvent) -> Row {
             chars_after: compress.chars_after as u64,
         });
         row.first_edit_at = report.first_edit_at.map(|at| at as u64);
-        row.receipt.tokens_saved = event.receipt.tokens_saved.map(u64::cast_signed);
+    }
+    if !event.stack.is_empty() {
+        row.receipt.tokens_saved = event.receipt.tokens_saved;
         row.receipt.saved_usd = event.receipt.saved_usd;
     }
     if let Some(predicted) = &event.receipt.predicted {
         row.receipt.predicted_tokens_before = Some(predicted.predicted_input_tokens_before as u64);
         row.receipt.predicted_tokens_after = Some(predicted.predicted_input_tokens_after as u64);
+        row.receipt.predicted_cache_read = Some(predicted.predicted_cached_tokens_after as u64);
+        row.receipt.predicted_cache_write = Some(predicted.predicted_written_tokens_after as u64);
         row.receipt.predicted_usd_without = predicted.predicted_usd_without;
         row.receipt.predicted_usd_with = predicted.predicted_usd_with;
         row.receipt.break_even_turns = changed.and(predicted.break_even_turns);
@@ -174,6 +178,32 @@ mod tests {
         event
     }
 
+    #[test]
+    fn what_is_predicted_of_the_cache_is_kept_by_kind() {
+        let body = serde_json::json!({"model": "claude-sonnet-4-5", "max_tokens": 9,
+            "cache_control": {"type": "ephemeral"},
+            "messages": [{"role": "user", "content": "word ".repeat(4_000)},
+                {"role": "assistant", "content": "so"}, {"role": "user", "content": "more ".repeat(800)}]});
+        let body = body.to_string();
+        let request = secateur_core::Request::default();
+        let policy = secateur_core::policy::Policy::default();
+        let report = secateur_core::prune(body.as_bytes(), &request, &policy).report;
+        let mut event = event(1);
+        event.model = Some("claude-sonnet-4-5".into());
+        event.report = Some(Arc::new(report));
+        event.settle();
+        let receipt = row(&event).receipt;
+        let (read, written) = (
+            receipt.predicted_cache_read.unwrap(),
+            receipt.predicted_cache_write.unwrap(),
+        );
+        assert!(
+            read > 7_000 && (1_500..2_000).contains(&written),
+            "{receipt:?}"
+        );
+        assert_eq!(Some(read + written), receipt.predicted_tokens_after);
+    }
+
     /// Each differs from a plain one in one thing.
     const CHANGES: [fn(&mut AuditEvent); 14] = [
         |_| (),
@@ -224,8 +254,16 @@ mod tests {
                 wanted.push(row(&event));
             }
         }
-        ledger.flush().await;
-        let mut found = ledger.rows(&Filter::default(), None, 99).await.unwrap();
+        // On a busy machine they may go by way of the spool.
+        let mut found = Vec::new();
+        for _ in 0..100 {
+            ledger.flush().await;
+            found = ledger.rows(&Filter::default(), None, 99).await.unwrap();
+            if found.len() == wanted.len() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         found.reverse();
         assert_eq!(found, wanted);
         assert_eq!(CHANGES.len() - 2, {

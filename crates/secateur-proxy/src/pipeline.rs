@@ -12,6 +12,7 @@ use bytes::Bytes;
 use secateur_core::dialect::DialectId;
 use secateur_core::edit::{Action, SkipReason, Target};
 use secateur_core::mechanic::MechanicSet;
+use secateur_core::models::Terms;
 use secateur_core::policy::Policy;
 use secateur_core::report::Report;
 use secateur_core::summary::{Summaries, WantedSummary};
@@ -62,6 +63,8 @@ pub(crate) struct Decision {
     pub(crate) body: Option<Bytes>,
     /// The model that M1 chose.
     pub(crate) routed_to: Option<String>,
+    /// On what terms.
+    pub(crate) routed_terms: Option<Terms>,
     pub(crate) stack: Vec<&'static str>,
     pub(crate) steps: Vec<Step>,
     pub(crate) report: Option<Arc<Report>>,
@@ -183,6 +186,10 @@ pub(crate) fn run(job: &Job) -> Decision {
     }
     schema_step(&offers, &report, &mut decision);
     route_step(job, &offers, &report, &mut decision);
+    decision.routed_terms = decision
+        .routed_to
+        .as_deref()
+        .map(|model| policy.terms(Some(model)));
     for step in &mut decision.steps {
         if let Some(reason) = allowance.off(step.mechanic) {
             step.skipped = Some(reason.into());

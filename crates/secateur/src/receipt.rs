@@ -118,6 +118,7 @@ impl Bill {
         let cache = match receipt.cache {
             Cache::Warm => "warm cache",
             Cache::Cold => "cold cache",
+            Cache::Unused => "no cache",
         };
         let prices = match receipt.prices {
             PriceSource::Table => format!("list prices of {}", receipt.price_date),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::policy::Policy;
+use crate::report::CacheMarks;
 use crate::{Request, dialect, prune};
 
 const WORDS: usize = 2000;
@@ -154,11 +155,11 @@ fn input_below_the_smallest_cacheable_prefix_is_plain_input() {
 fn openai_hits_come_in_steps_and_writes_cost_nothing_extra() {
     let policy = Policy::default();
     let mut terms = policy.terms(Some("gpt-5"));
-    assert_eq!(hit(&terms, 3000, 1500), 1408);
-    assert_eq!(hit(&terms, 3000, 1023), 0);
+    assert_eq!(hit(&terms.rules, 3000, 1500), 1408);
+    assert_eq!(hit(&terms.rules, 3000, 1023), 0);
     assert!((units(&terms, 3000, 1408) - (0.1 * 1408.0 + 1592.0)).abs() < 1e-9);
     terms.rules.step_tokens = None;
-    assert_eq!(hit(&terms, 3000, 1500), 1500);
+    assert_eq!(hit(&terms.rules, 3000, 1500), 1500);
 }
 
 #[test]
@@ -257,7 +258,10 @@ fn a_ratio_spreads_tokens_over_the_bytes() {
         (outcome.before.chars as f64 / 2.6).ceil() as usize
     );
     let share = counts.cached_before as f64 / counts.before as f64;
-    let bytes = cached.before as f64 / outcome.before.bytes as f64;
+    // The model, the system prompt and the end of the list stand behind the turns.
+    let behind = outcome.bytes_behind_turns;
+    assert!(behind > 20, "{behind}");
+    let bytes = (cached.before + behind) as f64 / outcome.before.bytes as f64;
     assert!((share - bytes).abs() < 1e-3);
     assert!(counts.rewritten > 0 && counts.rewritten + counts.cached_after < counts.after);
 }
@@ -273,4 +277,83 @@ fn a_receipt_can_be_written_as_json() {
     assert_eq!(value["cache"], "warm");
     assert_eq!(value["basis"], "exact");
     assert!(value["predicted_usd_with"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn instructions_and_tools_behind_the_turns_are_cached_with_the_request_before() {
+    let turns = r#"[{"role":"user","content":"one"},{"role":"assistant","content":"two"},
+        {"role":"user","content":"three"}]"#;
+    let system = "word ".repeat(5000);
+    let counts = |body: String| {
+        let outcome = prune(body.as_bytes(), &Request::default(), &Policy::default());
+        Counts::by_ratio(&outcome.report, 2.6)
+    };
+    let model = r#""model":"claude-opus-4-6","max_tokens":5"#;
+    let first = counts(format!(
+        r#"{{{model},"system":"{system}","messages":{turns}}}"#
+    ));
+    let last = counts(format!(
+        r#"{{{model},"messages":{turns},"system":"{system}"}}"#
+    ));
+    assert!(first.cached_before > 9000, "{first:?}");
+    assert!(
+        last.cached_before.abs_diff(first.cached_before) < 20,
+        "{last:?}"
+    );
+    assert!(
+        last.cached_after.abs_diff(first.cached_after) < 20,
+        "{last:?}"
+    );
+}
+
+#[test]
+fn a_cache_that_nobody_asks_for_is_neither_written_nor_read() {
+    let policy = clears_all_but_last_three(&[]);
+    let body = body("claude-opus-4-6", 20);
+    let (unused, counts, report) = receipt(&body, &policy, Some(Cache::Unused));
+    assert_eq!(report.cache_marks, CacheMarks::None);
+    assert_eq!(unused.predicted_cached_tokens_after, 0);
+    assert_eq!(unused.predicted_written_tokens_after, 0);
+    let plain = counts.after as f64 * 5.0 / 1e6;
+    assert!((unused.predicted_usd_with.unwrap() - plain).abs() < 1e-12);
+    assert_eq!(unused.predicted_usd_with, unused.predicted_next_usd_with);
+    let (warm, counts, _) = receipt(&body, &policy, None);
+    assert_eq!(
+        warm.predicted_written_tokens_after,
+        counts.after - warm.predicted_cached_tokens_after
+    );
+    // OpenAI's older models cache without a word and without a price.
+    let (automatic, ..) = receipt(&self::body("gpt-5", 20), &policy, None);
+    assert_eq!(automatic.predicted_written_tokens_after, 0);
+}
+
+#[test]
+fn a_report_tells_what_the_body_asks_to_be_cached() {
+    let marks = |body: String| {
+        let outcome = prune(body.as_bytes(), &Request::default(), &Policy::default());
+        assert_eq!(outcome.error, None, "{body}");
+        outcome.report.cache_marks
+    };
+    let body = |model: &str, content: &str, more: &str| {
+        format!(
+            r#"{{"model":"{model}","max_tokens":5,"messages":[{{"role":"user","content":{content}}}]{more}}}"#
+        )
+    };
+    let claude = "claude-opus-4-6";
+    let block = r#"{"type":"text","text":"be good","cache_control":{"type":"ephemeral"}}"#;
+    let system = format!(r#","system":[{block}]"#);
+    let whole = r#","cache_control":{"type":"ephemeral"}"#;
+    assert_eq!(marks(body(claude, r#""hi""#, "")), CacheMarks::None);
+    assert_eq!(
+        marks(body(claude, r#""say \"cache_control\" twice""#, "")),
+        CacheMarks::None
+    );
+    assert_eq!(marks(body(claude, r#""hi""#, &system)), CacheMarks::Head);
+    assert_eq!(marks(body(claude, r#""hi""#, whole)), CacheMarks::Turns);
+    assert_eq!(
+        marks(body(claude, &format!("[{block}]"), &system)),
+        CacheMarks::Turns
+    );
+    // Others are not asked.
+    assert_eq!(marks(body("gpt-5", r#""hi""#, "")), CacheMarks::None);
 }

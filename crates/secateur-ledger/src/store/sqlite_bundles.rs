@@ -96,7 +96,10 @@ impl Bundles {
                 places.put(Some(ToSqlOutput::Borrowed(ValueRef::Text(&json))))
             };
             self.bundle.insert(connection, &[()], bind, rest)?;
-            series.extend(rows.iter().map(|row| (row.common.series, first.seq)));
+            // Most rows are of the series of the one before.
+            for of_one in rows.chunk_by(|one, next| one.common.series == next.common.series) {
+                series.extend(of_one.first().map(|row| (row.common.series, first.seq)));
+            }
         }
         let series: Vec<(i64, i64)> = series.into_iter().collect();
         let bind = |places: &mut Places<'_>, (series, bundle): &(i64, i64)| {

@@ -74,7 +74,8 @@ pub(crate) fn error(api: Api, status: u16, message: &str) -> Value {
 }
 
 /// Tokens of what the answer says.
-pub(crate) fn output_tokens(answer: &Answer) -> usize {
+pub(crate) fn output_tokens(model: &str, answer: &Answer) -> usize {
+    let tokens = |text: &str| tokens(model, text);
     let call = answer
         .call
         .as_ref()

@@ -1,12 +1,14 @@
 //! The quality of a workload: what was saved, what it cost, and whether the answers stayed good.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use askama::Template;
 use secateur_ledger::moment::{self, DAY_MS};
 use secateur_ledger::{
-    Controls, DayScore, Holdout, Row, Score, StackEvent, StackEventKind, Totals,
+    Controls, DayScore, Holdout, Row, Score, ShadowCost, StackEvent, StackEventKind, Totals,
 };
+use secateur_proxy::canary::{CanaryOptions, STACK_OF_ORIGINALS, Standing, Verdict};
 
 use super::timeline::Entry;
 use super::trend;
@@ -22,7 +24,12 @@ use crate::svg::{Across, Chart, Mark, Series, Shape, Unit};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QualityData {
     pub(crate) workload: String,
-    pub(crate) floor: Option<f64>,
+    /// By what the scores are judged; `None`: nothing is changed that could be.
+    pub(crate) canary: Option<Arc<CanaryOptions>>,
+    /// How each stack stands with the canary.
+    pub(crate) standings: BTreeMap<String, Standing>,
+    /// What comparing answers cost, by day.
+    pub(crate) shadow: Vec<ShadowCost>,
     pub(crate) holdout_pct: f64,
     pub(crate) days: Vec<Totals>,
     pub(crate) stacks: Vec<Totals>,
@@ -34,6 +41,29 @@ pub(crate) struct QualityData {
     pub(crate) recent: Vec<Row>,
 }
 
+/// Whether the canary judges a stack of this name: not what was left alone, and not the originals.
+pub(crate) fn is_judged(stack: &str) -> bool {
+    !stack.is_empty() && stack != STACK_OF_ORIGINALS
+}
+
+/// What the scores of a stack are called in a legend.
+fn series_name(stack: &str) -> String {
+    match stack {
+        "" => "left alone".to_owned(),
+        STACK_OF_ORIGINALS => "original against itself (noise)".to_owned(),
+        stack => stack.to_owned(),
+    }
+}
+
+impl QualityData {
+    /// The floor that holds: the canary's own.
+    fn floor(&self) -> Option<f64> {
+        let standing = self.standings.values().next();
+        let configured = || self.canary.as_ref().map(|options| options.floor);
+        standing.map(|standing| standing.floor).or_else(configured)
+    }
+}
+
 struct StackLine {
     chips: Vec<Chip>,
     requests: String,
@@ -42,8 +72,8 @@ struct StackLine {
     is_loss: bool,
     mean: String,
     samples: String,
-    /// In words: whether the mean is under the floor.
-    verdict: &'static str,
+    /// In words: what the canary makes of it.
+    verdict: String,
     tone: &'static str,
 }
 
@@ -53,6 +83,9 @@ struct HoldoutView {
     held_sessions: String,
     pruned_sessions: String,
     saving: String,
+    /// `less` or `more`.
+    way: &'static str,
+    is_loss: bool,
     low: String,
     high: String,
     /// What the interval says.
@@ -73,6 +106,8 @@ pub(crate) struct QualityPage {
     off: Vec<OffStack>,
     events: Vec<Entry>,
     floor: Option<String>,
+    rules: Option<String>,
+    shadow: Option<String>,
     holdout: Option<HoldoutView>,
     holdout_pct: Option<String>,
 }
@@ -118,7 +153,7 @@ fn scores_chart(data: &QualityData) -> Chart {
             <= 2;
     let (across, series): (Across, Vec<Series>) = if is_fine {
         let series = |(stack, scores): (&String, &Vec<Score>)| Series {
-            name: stack.clone(),
+            name: series_name(stack),
             points: running(scores),
         };
         (Across::Moments, data.scores.iter().map(series).collect())
@@ -135,7 +170,7 @@ fn scores_chart(data: &QualityData) -> Chart {
         let series = |(stack, mut points): (&str, Vec<(f64, f64)>)| {
             points.sort_by(|one, other| one.0.total_cmp(&other.0));
             Series {
-                name: stack.to_owned(),
+                name: series_name(stack),
                 points,
             }
         };
@@ -167,32 +202,58 @@ fn scores_chart(data: &QualityData) -> Chart {
         across,
         shape: Shape::Line,
         series,
-        floor: data.floor.map(|floor| (floor, format!("floor {floor:.2}"))),
+        floor: data
+            .floor()
+            .map(|floor| (floor, format!("floor {floor:.2}"))),
         marks: data.events.iter().filter_map(breach).collect(),
         empty: "No scores yet. Switch the canary on for this workload, or post scores to /v1/secateur/scores.",
     }
 }
 
-fn stack_lines(data: &QualityData) -> Vec<StackLine> {
+/// What the canary makes of a stack, and the class of its colour.
+fn verdict(standing: &Standing, is_off: bool) -> (String, &'static str) {
+    let Verdict {
+        samples,
+        mean,
+        is_breach,
+        ..
+    } = standing.verdict;
+    let min_samples = standing.min_samples;
+    if is_off {
+        ("switched off".into(), "bad")
+    } else if samples == 0 {
+        (String::new(), "")
+    } else if samples < min_samples {
+        let words = format!("{samples} of {min_samples} scores, no verdict yet");
+        (words, "")
+    } else if is_breach {
+        ("under the floor".into(), "bad")
+    } else if mean < standing.floor {
+        ("under the floor, not yet sure".into(), "warn")
+    } else {
+        ("not under the floor".into(), "good")
+    }
+}
+
+fn stack_lines(data: &QualityData, controls: &Controls) -> Vec<StackLine> {
     let names: BTreeSet<&str> = data
         .stacks
         .iter()
         .map(|totals| totals.group.as_str())
         .chain(data.day_scores.iter().map(|score| score.stack.as_str()))
+        .filter(|stack| *stack != STACK_OF_ORIGINALS)
         .collect();
     let line = |name: &str| {
         let totals = data.stacks.iter().find(|totals| totals.group == name);
-        let scores = || data.day_scores.iter().filter(|score| score.stack == name);
-        let samples: u64 = scores().map(|score| score.samples).sum();
-        let mean = scores()
-            .map(|score| score.mean * score.samples as f64)
-            .sum::<f64>()
-            / samples as f64;
-        let (verdict, tone) = match data.floor {
-            Some(floor) if samples > 0 && mean < floor => ("under the floor", "bad"),
-            Some(_) if samples > 0 => ("above the floor", "good"),
-            _ => ("", ""),
-        };
+        let standing = data.standings.get(name);
+        let is_off = controls.is_retired(&data.workload, name);
+        let (verdict, tone) =
+            standing.map_or_else(|| (String::new(), ""), |standing| verdict(standing, is_off));
+        // What is not judged has the mean of its days.
+        let (samples, mean) = standing.map_or_else(
+            || of_days(&data.day_scores, name),
+            |standing| (standing.verdict.samples as u64, standing.verdict.mean),
+        );
         StackLine {
             chips: Chip::all(name),
             requests: totals.map_or("0".into(), |totals| thousands(totals.requests)),
@@ -220,6 +281,56 @@ fn stack_lines(data: &QualityData) -> Vec<StackLine> {
     names.into_iter().map(line).collect()
 }
 
+/// How many scores a stack got in all the days, and their mean.
+fn of_days(day_scores: &[DayScore], stack: &str) -> (u64, f64) {
+    let scores = || day_scores.iter().filter(|score| score.stack == stack);
+    let samples: u64 = scores().map(|score| score.samples).sum();
+    let sum: f64 = scores()
+        .map(|score| score.mean * score.samples as f64)
+        .sum();
+    (samples, sum / samples.max(1) as f64)
+}
+
+/// Which scores count, and what makes the floor, in words.
+fn rules(data: &QualityData) -> Option<String> {
+    let options = data.canary.as_ref()?;
+    let hours = options.window_age.as_secs_f64() / 3600.0;
+    let noise = data.standings.values().find_map(|standing| standing.noise);
+    let noise = noise.map_or(String::new(), |noise| {
+        format!(
+            " The floor of {:.2} is lowered to {:.0} % of it: so far do originals agree with themselves.",
+            options.floor,
+            noise * 100.0
+        )
+    });
+    Some(format!(
+        "Judged are the newest {} scores of the last {hours:.0} hours since the stack was last resumed; a verdict takes {}.{noise}",
+        thousands(options.window.into()),
+        thousands(options.min_samples.into())
+    ))
+}
+
+fn shadow(costs: &[ShadowCost]) -> Option<String> {
+    let calls: u64 = costs.iter().map(|day| day.calls).sum();
+    let spent: f64 = costs.iter().map(|day| day.usd).sum();
+    (calls > 0).then(|| {
+        format!(
+            "Comparing answers cost {} in {} calls. This is not taken off what is saved.",
+            usd(spent),
+            thousands(calls)
+        )
+    })
+}
+
+/// A share as less or more of something.
+fn way(share: f64) -> &'static str {
+    if share < 0.0 { "more" } else { "less" }
+}
+
+fn less_or_more(share: f64) -> String {
+    format!("{} {}", percent(share.abs()), way(share))
+}
+
 /// The interval as a bar over a line at zero.
 fn interval(holdout: &Holdout) -> Markup {
     let reach = [holdout.low, holdout.high, holdout.saving]
@@ -227,10 +338,11 @@ fn interval(holdout: &Holdout) -> Markup {
         .filter(|end| end.is_finite())
         .fold(0.05f64, |reach, end| reach.max(end.abs()))
         .min(2.0);
-    let x = |share: f64| 150.0 + (share / reach).clamp(-1.0, 1.0) * 140.0;
+    // Room for a label outside of either end.
+    let x = |share: f64| 150.0 + (share / reach).clamp(-1.0, 1.0) * 80.0;
     let (low, high, mid) = (x(holdout.low), x(holdout.high), x(holdout.saving));
     let mut out = Markup::new();
-    out.tags("<svg class=\"interval\" aria-hidden=\"true\" viewBox=\"0 0 300 40\">");
+    out.tags("<svg class=\"interval\" aria-hidden=\"true\" viewBox=\"0 0 300 54\">");
     out.tags(
         "<line class=\"zero\" x1=\"150\" x2=\"150\" y1=\"2\" y2=\"28\"/><line class=\"span\" x1=\"",
     );
@@ -248,7 +360,17 @@ fn interval(holdout: &Holdout) -> Markup {
     out.tags("<circle class=\"mid\" r=\"4\" cy=\"15\" cx=\"")
         .number(mid)
         .tags("\"/>");
-    out.tags("<text class=\"tick\" text-anchor=\"middle\" x=\"150\" y=\"39\">0 %</text></svg>");
+    let ends = [("end", low, holdout.low), ("start", high, holdout.high)];
+    for (anchor, x, share) in ends {
+        out.tags("<text class=\"tick\" text-anchor=\"")
+            .text(anchor)
+            .tags("\" x=\"")
+            .number(x)
+            .tags("\" y=\"36\">")
+            .text(less_or_more(share))
+            .tags("</text>");
+    }
+    out.tags("<text class=\"tick\" text-anchor=\"middle\" x=\"150\" y=\"52\">0 %</text></svg>");
     out
 }
 
@@ -261,9 +383,11 @@ fn holdout(holdout: &Holdout) -> Option<HoldoutView> {
         pruned: usd(holdout.pruned_mean_usd),
         held_sessions: thousands(holdout.held_sessions),
         pruned_sessions: thousands(holdout.pruned_sessions),
-        saving: percent(holdout.saving),
-        low: percent(holdout.low),
-        high: percent(holdout.high),
+        saving: percent(holdout.saving.abs()),
+        way: way(holdout.saving),
+        is_loss: holdout.saving < 0.0,
+        low: less_or_more(holdout.low),
+        high: less_or_more(holdout.high),
         verdict: if holdout.low > 0.0 {
             "The saving is real: the whole interval is above zero."
         } else if holdout.high < 0.0 {
@@ -292,10 +416,12 @@ impl QualityPage {
                 trend::volume(&data.days).figure(),
                 trend::context(&data.recent).figure(),
             ],
-            stacks: stack_lines(data),
+            stacks: stack_lines(data, controls),
             off: off_stacks(controls, &data.workload),
             events: data.events.iter().map(Entry::of).collect(),
-            floor: data.floor.map(|floor| format!("{floor:.2}")),
+            floor: data.floor().map(|floor| format!("{floor:.2}")),
+            rules: rules(data),
+            shadow: shadow(&data.shadow),
             holdout: holdout(&data.holdout),
             holdout_pct: (data.holdout_pct > 0.0).then(|| percent(data.holdout_pct / 100.0)),
         }
@@ -303,47 +429,4 @@ impl QualityPage {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_running_mean_looks_back_over_a_window() {
-        let score = |at: i64, score: f64| Score {
-            id: at.to_string(),
-            at,
-            request: None,
-            workload: "w".into(),
-            stack: "m7".into(),
-            scorer: "client".into(),
-            score,
-        };
-        let scores: Vec<Score> = (0..60)
-            .rev()
-            .map(|at| score(at, if at < 30 { 1.0 } else { 0.0 }))
-            .collect();
-        let points = running(&scores);
-        assert_eq!(points.len(), 60);
-        assert!((points[29].1 - 1.0).abs() < 1e-12 && points[59].1.abs() < 1e-12);
-        assert!((points[44].1 - 0.5).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_holdout_tells_whether_its_interval_is_clear_of_zero() {
-        let told = |low, high| {
-            holdout(&Holdout {
-                held_sessions: 3,
-                pruned_sessions: 30,
-                saving: (low + high) / 2.0,
-                low,
-                high,
-                ..Holdout::default()
-            })
-            .unwrap()
-            .verdict
-        };
-        assert!(told(0.1, 0.3).contains("real"));
-        assert!(told(-0.3, -0.1).contains("costs more"));
-        assert!(told(-0.1, 0.3).contains("Not settled"));
-        assert!(holdout(&Holdout::default()).is_none());
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use askama::Template;
 use secateur_ledger::{Controls, DayScore, Totals};
 
+use super::quality::is_judged;
 use super::row_line::change;
 use super::workloads::off_stacks;
 use crate::link;
@@ -37,9 +38,9 @@ pub(crate) struct QualityListPage {
     lines: Vec<QualityLine>,
 }
 
-/// Scores of the original against itself have no stack, and say nothing about one.
+/// Scores of the original against itself, and of what was left alone, say nothing about a stack.
 fn score(scores: &[DayScore]) -> Option<(String, String)> {
-    let of_stacks = || scores.iter().filter(|score| !score.stack.is_empty());
+    let of_stacks = || scores.iter().filter(|score| is_judged(&score.stack));
     let samples: u64 = of_stacks().map(|score| score.samples).sum();
     let sum: f64 = of_stacks()
         .map(|score| score.mean * score.samples as f64)
@@ -93,7 +94,12 @@ mod tests {
             samples,
             mean,
         };
-        let scores = [day("m7", 3, 1.0), day("m3", 1, 0.0), day("", 90, 0.1)];
+        let scores = [
+            day("m7", 3, 1.0),
+            day("m3", 1, 0.0),
+            day("", 90, 0.1),
+            day("original", 50, 0.1),
+        ];
         assert_eq!(score(&scores), Some(("0.750".into(), "4".into())));
         assert_eq!(score(&scores[2..]), None);
     }

@@ -20,6 +20,8 @@ pub(crate) struct StartData {
     pub(crate) workloads: Vec<Totals>,
     /// The last weeks.
     pub(crate) days: Vec<Totals>,
+    /// What comparing answers cost since midnight UTC, in US dollars.
+    pub(crate) shadow_usd: f64,
     /// The newest rows.
     pub(crate) recent: Vec<Row>,
     /// The last weeks, newest first.
@@ -77,7 +79,19 @@ fn forecast(today: &Totals) -> (String, String) {
     (off_by(predicted, billed), note)
 }
 
-fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
+/// What was billed today. What the canary spent is apart: it is not part of any saving.
+fn billed(today: &Totals, shadow_usd: f64) -> String {
+    let billed = format!("{} billed", usd(today.actual_usd));
+    if shadow_usd > 0.0 {
+        let shadow = usd(shadow_usd);
+        format!("{billed}; {shadow} for comparing answers is not taken off")
+    } else {
+        billed
+    }
+}
+
+fn tiles(data: &StartData, rollbacks: u64, since: &str) -> Vec<Tile> {
+    let today = &data.today;
     let tile = |name, value, note: String, tone| Tile {
         name,
         value,
@@ -130,7 +144,7 @@ fn tiles(today: &Totals, rollbacks: u64, since: &str) -> Vec<Tile> {
         tile(
             "Dollars saved, net",
             usd(today.saved_usd),
-            format!("{} billed", usd(today.actual_usd)),
+            billed(today, data.shadow_usd),
             if today.saved_usd < 0.0 { "bad" } else { "" },
         ),
         tile(
@@ -200,7 +214,7 @@ impl StartPage {
         Self {
             day: midnight.day(),
             is_empty: data.recent.is_empty(),
-            tiles: tiles(&data.today, rollbacks, &midnight.field()),
+            tiles: tiles(data, rollbacks, &midnight.field()),
             charts: vec![
                 trend::context(&data.recent).figure(),
                 trend::cost(&data.days).figure(),
@@ -220,7 +234,15 @@ mod tests {
 
     #[test]
     fn a_tile_leads_to_exactly_its_rows_or_says_among_which_they_are() {
-        let day = Totals {
+        let of_day = |today: Totals| StartData {
+            today,
+            workloads: Vec::new(),
+            days: Vec::new(),
+            shadow_usd: 0.5,
+            recent: Vec::new(),
+            events: Vec::new(),
+        };
+        let day = of_day(Totals {
             requests: 10,
             failed_open: 1,
             struck: 2,
@@ -228,7 +250,7 @@ mod tests {
             predicted_usd_with: 0.30,
             reconciled_usd: 0.25,
             ..Totals::default()
-        };
+        });
         let all = tiles(&day, 0, "2026-11-16T00:00");
         let tile = |name: &str| all.iter().find(|tile| tile.name == name).unwrap();
         assert!(tile("Changed").href.as_ref().unwrap().contains("changed=1"));
@@ -237,6 +259,11 @@ mod tests {
             assert!(tile(name).among.as_ref().unwrap().contains("trouble=1"));
         }
         assert_eq!(tile("Net-negative").value, "3");
+        let saved = &tile("Dollars saved, net").note;
+        assert!(
+            saved.ends_with("$0.50 for comparing answers is not taken off"),
+            "{saved}"
+        );
         let forecast = tile("Predicted against billed");
         assert_eq!(forecast.value, "20.0 % over");
         assert!(
@@ -244,7 +271,7 @@ mod tests {
                 .note
                 .starts_with("$0.3000 predicted, $0.2500 billed")
         );
-        let quiet = tiles(&Totals::default(), 0, "");
+        let quiet = tiles(&of_day(Totals::default()), 0, "");
         assert!(quiet.iter().all(|tile| tile.among.is_none()));
         assert_eq!(all.len() % 10, 0, "as many as the rows of the page take");
     }

@@ -109,7 +109,9 @@ pub(crate) fn off_stacks(controls: &Controls, workload: &str) -> Vec<OffStack> {
 /// What the file says of a workload besides its mechanics.
 fn about(info: &WorkloadInfo, is_configured: bool) -> Vec<String> {
     let gone = (!is_configured).then(|| "No longer in the configuration file.".to_owned());
-    let floor = info.floor.map(|floor| format!("Canary floor {floor:.2}."));
+    let floor = info
+        .floor()
+        .map(|floor| format!("Canary floor {floor:.2}."));
     let holdout = (info.holdout_pct > 0.0).then(|| {
         format!(
             "{} of the sessions held out.",
@@ -158,7 +160,7 @@ impl WorkloadsPage {
             let info = WorkloadInfo {
                 name: name.clone(),
                 mechanics: Vec::new(),
-                floor: None,
+                canary: None,
                 holdout_pct: 0.0,
                 captures: false,
             };

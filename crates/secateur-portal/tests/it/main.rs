@@ -5,6 +5,8 @@ mod guards;
 #[cfg(test)]
 mod planted;
 #[cfg(test)]
+mod quality;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod switches;

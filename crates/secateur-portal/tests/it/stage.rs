@@ -27,7 +27,7 @@ pub(crate) fn workload(name: &str) -> WorkloadInfo {
     WorkloadInfo {
         name: name.into(),
         mechanics: Mechanic::ALL.map(info).into(),
-        floor: Some(0.95),
+        canary: Some(Arc::default()),
         holdout_pct: 5.0,
         captures: true,
     }

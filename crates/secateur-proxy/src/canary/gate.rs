@@ -1,16 +1,24 @@
 //! How much shadow traffic a workload may have: calls at a time, calls in an hour, tokens and money in a
-//! day. Days begin at midnight UTC. Each process counts for itself.
+//! day. Days begin at midnight UTC. Each process counts for itself. A scorer that gives no scores gets none
+//! for a while: calls that nobody can compare are money for nothing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secateur_ledger::Millis;
 use secateur_ledger::moment::DAY_MS;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::options::CanaryOptions;
+use super::options::{CanaryOptions, ScorerOptions};
 
 /// Requests that may wait for their client's response to end, for each call that may run.
 const HELD_PER_CALL: usize = 8;
+
+/// Comparisons without a score, one after the other, after which the scorer rests, and for how long.
+const FAILURES_IN_A_ROW: u32 = 5;
+const REST_MS: Millis = 10 * 60_000;
+
+/// Why a request is not sampled while the scorer rests.
+pub(crate) const SCORER_RESTS: &str = "scorer-rests";
 
 /// What a call costs. Without known prices it costs no money, and the other limits bound it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,6 +32,13 @@ pub(crate) struct Cost {
 pub(crate) struct Ticket {
     estimate: Cost,
     day: i64,
+}
+
+impl Ticket {
+    /// What the call was taken to cost.
+    pub(crate) fn estimate(self) -> Cost {
+        self.estimate
+    }
 }
 
 /// A limit that is reached.
@@ -76,6 +91,24 @@ impl Spent {
     }
 }
 
+/// What is worth a log line about the scorer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScorerNews {
+    /// It gave no score, after one that did or for the first time.
+    Failed,
+    /// It gave none so often that it rests now.
+    Rests,
+    /// It gives scores again.
+    Recovered,
+}
+
+/// How the scorer did lately.
+#[derive(Debug, Default)]
+struct Health {
+    failures: u32,
+    rests_until: Millis,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -83,6 +116,8 @@ pub(crate) struct Gate {
     calls: Arc<Semaphore>,
     max_concurrent: usize,
     spent: Arc<Mutex<Spent>>,
+    scorer: ScorerOptions,
+    health: Mutex<Health>,
 }
 
 impl Gate {
@@ -97,13 +132,42 @@ impl Gate {
             calls: Arc::new(Semaphore::new(max_concurrent)),
             max_concurrent,
             spent,
+            scorer: options.scorer.clone(),
+            health: Mutex::default(),
         }
     }
 
     /// The gate for changed options; what was spent stays spent.
     pub(crate) fn renewed(&self, options: &CanaryOptions) -> Option<Self> {
-        (self.max_concurrent != options.max_concurrent)
-            .then(|| Self::with(options, Arc::clone(&self.spent)))
+        let is_same =
+            self.max_concurrent == options.max_concurrent && self.scorer == options.scorer;
+        (!is_same).then(|| Self::with(options, Arc::clone(&self.spent)))
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing is to be compared at the moment.
+    pub(crate) fn scorer_rests(&self, now: Millis) -> bool {
+        now < self.health().rests_until
+    }
+
+    /// A comparison came to its end. After a rest one failure is enough for the next.
+    pub(crate) fn note_scorer(&self, gave_score: bool, now: Millis) -> Option<ScorerNews> {
+        let mut health = self.health();
+        if gave_score {
+            let had_failed = std::mem::take(&mut health.failures) > 0;
+            health.rests_until = 0;
+            return had_failed.then_some(ScorerNews::Recovered);
+        }
+        health.failures = health.failures.saturating_add(1);
+        if health.failures >= FAILURES_IN_A_ROW {
+            let is_news = now >= health.rests_until;
+            health.rests_until = now + REST_MS;
+            return is_news.then_some(ScorerNews::Rests);
+        }
+        (health.failures == 1).then_some(ScorerNews::Failed)
     }
 
     /// Room to keep one original until its client has its response.
@@ -209,6 +273,31 @@ mod tests {
         gate.settle(late, usd(100.0));
         take(usd(0.1), NOON + 43_200).unwrap();
         assert_eq!(refused(take(usd(0.2), NOON + 43_200)), (USD, true));
+    }
+
+    #[test]
+    fn a_scorer_that_gives_no_scores_rests_and_is_tried_again_after_a_while() {
+        let options = CanaryOptions::default();
+        let gate = Gate::new(&options);
+        let failed = |now| gate.note_scorer(false, now);
+        assert_eq!(failed(1), Some(ScorerNews::Failed));
+        assert_eq!(gate.note_scorer(true, 2), Some(ScorerNews::Recovered));
+        assert_eq!(gate.note_scorer(true, 2), None);
+        assert_eq!(failed(3), Some(ScorerNews::Failed));
+        assert_eq!([failed(4), failed(5), failed(6)], [None; 3]);
+        assert!(!gate.scorer_rests(6));
+        assert_eq!(failed(7), Some(ScorerNews::Rests));
+        // Comparisons that were on their way.
+        assert_eq!(failed(8), None);
+        assert!(gate.scorer_rests(9) && !gate.scorer_rests(8 + REST_MS));
+        assert_eq!(failed(9 + REST_MS), Some(ScorerNews::Rests));
+        // Another scorer begins anew; what was spent stays spent.
+        let other = CanaryOptions {
+            scorer: ScorerOptions::Command(vec!["judge".into()]),
+            ..CanaryOptions::default()
+        };
+        assert!(gate.renewed(&options).is_none());
+        assert!(!gate.renewed(&other).unwrap().scorer_rests(10 + REST_MS));
     }
 
     #[test]

@@ -1,17 +1,13 @@
 //! The ledger as the canary's store: all replicas on one ledger share scores and switches.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use secateur_ledger::{
-    Controls, Ledger, LedgerError, Millis, Retired, Score, StackEvent, StackEventKind,
+    Controls, Ledger, LedgerError, Millis, Retired, Score, ShadowCall, StackEvent, StackEventKind,
 };
 use tokio::sync::watch;
 
 use super::store::{CanaryStore, Later, PastRequest, StoreError};
-
-/// A ledger that cannot write is asked all the same after this.
-const FLUSH: Duration = Duration::from_secs(2);
 
 impl From<LedgerError> for StoreError {
     fn from(error: LedgerError) -> Self {
@@ -24,6 +20,10 @@ impl CanaryStore for Ledger {
         Ledger::record_score(self, score);
     }
 
+    fn record_shadow(&self, call: ShadowCall) {
+        Ledger::record_shadow(self, call);
+    }
+
     fn scores<'s>(
         &'s self,
         workload: &'s str,
@@ -31,12 +31,7 @@ impl CanaryStore for Ledger {
         since: Millis,
         limit: u32,
     ) -> Later<'s, Vec<Score>> {
-        Box::pin(async move {
-            // Scores that came just now are still on their way: without them the last of a burst would be
-            // judged alone, and nobody would ask again.
-            let _ = tokio::time::timeout(FLUSH, self.flush()).await;
-            Ok(Ledger::scores(self, workload, stack, since, limit).await?)
-        })
+        Box::pin(async move { Ok(Ledger::scores(self, workload, stack, since, limit).await?) })
     }
 
     fn resumed_at<'s>(&'s self, workload: &'s str, stack: &'s str) -> Later<'s, Option<Millis>> {

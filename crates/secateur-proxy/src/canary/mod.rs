@@ -16,6 +16,7 @@ mod ledger_store;
 mod options;
 mod orders;
 mod posted_scores;
+mod recent;
 mod remembered;
 mod repeatable;
 mod reply;
@@ -24,11 +25,12 @@ mod score;
 mod session;
 mod shadow;
 mod signals;
+mod standing;
 mod store;
 mod verdict;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -46,6 +48,7 @@ pub use reply::{Reply, ToolCall};
 pub use score::deterministic_score;
 pub(crate) use session::{SESSION_HEADER, session_key};
 pub(crate) use shadow::Shadow;
+pub use standing::{STACK_OF_ORIGINALS, Standing};
 pub use store::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 pub use verdict::{Rule, Tally, Verdict, judge};
 
@@ -53,13 +56,18 @@ use crate::audit::{AuditEvent, Mechanic};
 use crate::config::Workload;
 use crate::surface::Surfaces;
 use crate::upstream::UpstreamClient;
-use gate::Gate;
+use gate::{Gate, SCORER_RESTS, ScorerNews};
 use orders::is_switched_on;
+use recent::Recent;
 use remembered::Remembered;
+use score::ScorerError;
 use signals::{Finding, Signals};
 
 /// Bodies that are looked back on at a time; others are left out of that signal.
 const LOOKING: usize = 2;
+
+/// Scores that are looked through for one that was posted before.
+const MAX_LOOKED_AT: u32 = 10_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -73,6 +81,7 @@ pub(crate) struct Canary {
     response_timeout: Duration,
     gates: Mutex<HashMap<Arc<str>, Arc<Gate>>>,
     remembered: Mutex<Remembered>,
+    recent: Mutex<Recent>,
     signals: Signals,
     looking: Arc<Semaphore>,
 }
@@ -99,6 +108,7 @@ impl Canary {
             response_timeout,
             gates: Mutex::default(),
             remembered: Mutex::default(),
+            recent: Mutex::default(),
             signals: Signals::default(),
             looking: Arc::new(Semaphore::new(LOOKING)),
         }
@@ -162,7 +172,12 @@ impl Canary {
             refused("too-large");
             return None;
         }
-        let Some(held) = self.gate(workload).hold() else {
+        let gate = self.gate(workload);
+        if gate.scorer_rests(now()) {
+            refused(SCORER_RESTS);
+            return None;
+        }
+        let Some(held) = gate.hold() else {
             refused("busy");
             return None;
         };
@@ -196,59 +211,137 @@ impl Canary {
         );
     }
 
+    /// A comparison ended, with an error or with a score.
+    fn note_scorer(&self, workload: &str, gate: &Gate, error: Option<ScorerError>) {
+        let Some(news) = gate.note_scorer(error.is_none(), now()) else {
+            return;
+        };
+        let (level, event) = match news {
+            ScorerNews::Failed => ("warn", "scorer_failed"),
+            ScorerNews::Rests => ("warn", "scorer_rests"),
+            ScorerNews::Recovered => ("info", "scorer_recovered"),
+        };
+        let mut fields = vec![("workload", workload.into())];
+        if let Some(error) = error {
+            fields.push(("reason", error.to_string().into()));
+        }
+        self.surfaces.log.line(level, event, &fields);
+    }
+
     /// The response's head is known: from now on the client can post a score.
     pub(crate) fn remember(&self, event: &AuditEvent) {
+        self.remembered().add(event);
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .add(event);
     }
 
     async fn past_request(&self, id: &str) -> Option<PastRequest> {
-        let known = {
-            let remembered = self
-                .remembered
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            remembered.get(id)
-        };
+        let known = self.remembered().get(id);
         match known {
             Some(known) => Some(known),
             None => self.store.request(id).await.ok().flatten(),
         }
     }
 
-    /// Takes a score and has its stack judged, which nobody waits for.
-    fn note_score(
+    /// Takes a score that a client gives, and tells the one that stands: the first.
+    async fn post_score(
         self: &Arc<Self>,
         workload: &Arc<Workload>,
         stack: &str,
         request: &str,
-        scorer: &str,
+        score: f64,
+    ) -> f64 {
+        let id = format!("{request}:client");
+        let (known, is_local) = {
+            let remembered = self.remembered();
+            (
+                remembered.posted(request),
+                remembered.get(request).is_some(),
+            )
+        };
+        // It may have been scored before this process was started, or through another one.
+        let stands = if known.is_none() && !is_local {
+            let since = crate::identity::time_of(request).unwrap_or_default();
+            let scores = self
+                .store
+                .scores(&workload.name, stack, since, MAX_LOOKED_AT);
+            let scores = scores.await.unwrap_or_default();
+            let first = scores.into_iter().find(|known| known.id == id);
+            first.map(|first| first.score)
+        } else {
+            known
+        };
+        // Of two that come at once one is the first.
+        let first = self.remembered().post(request, stands.unwrap_or(score));
+        if let Some(first) = first.or(stands) {
+            return first;
+        }
+        self.note_score(
+            workload,
+            Score {
+                id,
+                at: now(),
+                request: Some(request.to_owned()),
+                workload: workload.name.to_string(),
+                stack: stack.to_owned(),
+                scorer: "client".to_owned(),
+                score,
+            },
+        );
+        score
+    }
+
+    /// Takes a score of a shadow call.
+    fn note_shadow_score(
+        self: &Arc<Self>,
+        workload: &Arc<Workload>,
+        stack: &str,
+        request: &str,
+        scorer: &'static str,
         score: f64,
     ) {
-        let is_noise = stack.is_empty() && scorer != "client";
+        let kind = if stack == STACK_OF_ORIGINALS {
+            "noise"
+        } else {
+            scorer
+        };
+        self.note_score(
+            workload,
+            Score {
+                id: format!("{request}:{kind}"),
+                at: now(),
+                request: Some(request.to_owned()),
+                workload: workload.name.to_string(),
+                stack: stack.to_owned(),
+                scorer: scorer.to_owned(),
+                score,
+            },
+        );
+    }
+
+    /// Takes a score and has its stack judged, which nobody waits for.
+    fn note_score(self: &Arc<Self>, workload: &Arc<Workload>, score: Score) {
         let labels = [
-            ("workload", &*workload.name),
-            ("stack", stack),
-            ("scorer", scorer),
+            ("workload", &*score.workload),
+            ("stack", &*score.stack),
+            ("scorer", &*score.scorer),
         ];
         let metrics = &self.surfaces.metrics;
         metrics.count("secateur_canary_scores_total", &labels, 1.0);
-        metrics.count("secateur_canary_score_sum_total", &labels, score);
-        let score = Score {
-            id: format!("{request}:{}", if is_noise { "noise" } else { scorer }),
-            at: now(),
-            request: Some(request.to_owned()),
-            workload: workload.name.to_string(),
-            stack: stack.to_owned(),
-            scorer: scorer.to_owned(),
-            score,
-        };
-        self.store.record_score(score.clone());
-        if !stack.is_empty() {
+        metrics.count("secateur_canary_score_sum_total", &labels, score.score);
+        self.recent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(&score, workload.canary.window);
+        let stack = score.stack.clone();
+        self.store.record_score(score);
+        if !stack.is_empty() && stack != STACK_OF_ORIGINALS {
             let (canary, workload) = (Arc::clone(self), Arc::clone(workload));
-            tokio::spawn(async move { canary.judge_stack(&workload, score).await });
+            tokio::spawn(async move { canary.judge_stack(&workload, &stack).await });
         }
     }
 

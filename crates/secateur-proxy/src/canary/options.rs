@@ -1,5 +1,6 @@
 //! What the canary of a workload may do and when it switches a stack off.
 
+use std::path::Path;
 use std::time::Duration;
 
 use http::Uri;
@@ -12,7 +13,8 @@ pub enum ScorerOptions {
     /// Tool calls, JSON shape and text similarity, computed here.
     #[default]
     Deterministic,
-    /// A program and its arguments: JSON on standard input, a number on standard output.
+    /// A program and its arguments: JSON on standard input, a number on standard output. A relative path is
+    /// already beside the configuration, a bare name is looked for in `PATH`.
     Command(Vec<String>),
     /// A service that takes the same JSON by POST and answers with a number or `{"score": …}`.
     Http {
@@ -21,6 +23,37 @@ pub enum ScorerOptions {
         /// Headers to send, their values taken from the environment.
         headers: Vec<(String, Secret)>,
     },
+}
+
+impl ScorerOptions {
+    /// The program that is not there, where there should be one.
+    #[must_use]
+    pub fn missing_program(&self) -> Option<&str> {
+        let Self::Command(words) = self else {
+            return None;
+        };
+        let program = words.first()?;
+        let is_found = if program.contains(std::path::is_separator) {
+            is_program(Path::new(program))
+        } else {
+            let folders = std::env::var_os("PATH").unwrap_or_default();
+            std::env::split_paths(&folders).any(|folder| is_program(&folder.join(program)))
+        };
+        (!is_found).then_some(program)
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let may_run =
+        |found: std::fs::Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
+    path.metadata().is_ok_and(may_run)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
 }
 
 /// See the module. The defaults are those of `[workload.NAME.canary]`, with no sampling.
@@ -65,26 +98,31 @@ pub struct CanaryOptions {
     pub max_strike_pct: f64,
 }
 
+impl CanaryOptions {
+    /// Without a table in the configuration.
+    pub const DEFAULT: Self = Self {
+        sample_pct: 0.0,
+        control_pct: 0.0,
+        floor: 0.95,
+        min_samples: 30,
+        window: 200,
+        window_age: Duration::from_secs(168 * 3600),
+        confidence: 0.99,
+        scorer: ScorerOptions::Deterministic,
+        scorer_timeout: Duration::from_secs(30),
+        max_concurrent: 4,
+        max_calls_per_hour: 120,
+        max_tokens_per_day: 5_000_000,
+        max_usd_per_day: 10.0,
+        max_body_bytes: 4 << 20,
+        min_strikes: 10,
+        max_strike_pct: 5.0,
+    };
+}
+
 impl Default for CanaryOptions {
     fn default() -> Self {
-        Self {
-            sample_pct: 0.0,
-            control_pct: 0.0,
-            floor: 0.95,
-            min_samples: 30,
-            window: 200,
-            window_age: Duration::from_secs(168 * 3600),
-            confidence: 0.99,
-            scorer: ScorerOptions::Deterministic,
-            scorer_timeout: Duration::from_secs(30),
-            max_concurrent: 4,
-            max_calls_per_hour: 120,
-            max_tokens_per_day: 5_000_000,
-            max_usd_per_day: 10.0,
-            max_body_bytes: 4 << 20,
-            min_strikes: 10,
-            max_strike_pct: 5.0,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -105,6 +143,20 @@ pub(crate) fn is_in_share(text: &str, pct: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_is_not_there_is_found_out() {
+        let missing = |program: &str| {
+            let scorer = ScorerOptions::Command(vec![program.to_owned(), "-q".to_owned()]);
+            scorer.missing_program().is_some()
+        };
+        assert!(missing("/nope/judge") && missing("no-program-is-called-so") && missing("/etc"));
+        // There, and not to be run.
+        assert!(missing("/etc/passwd"));
+        assert!(!missing("sh") && !missing("/bin/sh"));
+        assert_eq!(ScorerOptions::Deterministic.missing_program(), None);
+    }
 
     #[test]
     fn shares_are_even_and_the_same_everywhere() {

@@ -1,7 +1,8 @@
 //! `POST /v1/secateur/scores`: scores that clients give themselves.
 //!
 //! `{"request_id": "…", "score": 0.0–1.0}`, with the id from `x-secateur-request-id` and a client key
-//! of the request's workload. The first score of a request stands; sending one again changes nothing.
+//! of the request's workload. The first score of a request stands; sending one again changes nothing, and is
+//! answered with the first.
 
 use std::sync::Arc;
 
@@ -82,18 +83,15 @@ pub(crate) async fn respond(
             "there is no request with this id, or it is too long ago",
         );
     };
-    shared.canary.note_score(
-        workload,
-        &past.stack,
-        &posted.request_id,
-        "client",
-        posted.score,
-    );
+    let score = shared
+        .canary
+        .post_score(workload, &past.stack, &posted.request_id, posted.score)
+        .await;
     let body = json!({
         "request_id": posted.request_id,
         "workload": past.workload,
         "stack": past.stack,
-        "score": posted.score,
+        "score": score,
     });
     answer(StatusCode::OK, &body)
 }

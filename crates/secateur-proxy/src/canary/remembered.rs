@@ -34,6 +34,8 @@ pub(super) struct Remembered {
     /// What tells a request's id from all others, and the place of its kind.
     requests: VecDeque<(u64, usize)>,
     kinds: Vec<Kind>,
+    /// The first score that a client gave to a request.
+    posted: VecDeque<(u64, f64)>,
 }
 
 impl Remembered {
@@ -53,6 +55,27 @@ impl Remembered {
             self.kinds.len() - 1
         });
         self.requests.push_back((number, kind));
+    }
+
+    /// The score that was posted for a request.
+    pub(super) fn posted(&self, id: &str) -> Option<f64> {
+        let number = number_of(id)?;
+        let mut newest_first = self.posted.iter().rev();
+        let found = newest_first.find(|(known, _)| *known == number);
+        found.map(|(_, score)| *score)
+    }
+
+    /// Takes a posted score, or tells the one that was there before.
+    pub(super) fn post(&mut self, id: &str, score: f64) -> Option<f64> {
+        let number = number_of(id)?;
+        if let Some(first) = self.posted(id) {
+            return Some(first);
+        }
+        if self.posted.len() >= REMEMBERED {
+            self.posted.pop_front();
+        }
+        self.posted.push_back((number, score));
+        None
     }
 
     pub(super) fn get(&self, id: &str) -> Option<PastRequest> {

@@ -4,92 +4,67 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use secateur_ledger::moment::now;
-use secateur_ledger::{Millis, Retired, Score, StackEvent, StackEventKind};
+use secateur_ledger::{Retired, StackEvent, StackEventKind};
 
-use super::verdict::{Rule, judge};
-use super::{Canary, CanaryOptions};
+use super::standing::{Standing, Window, oldest};
+use super::{Canary, StoreError};
 use crate::config::Workload;
 
 /// How long to wait before a store that failed is asked again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// The stack under which originals are scored against themselves.
-const STACK_OF_ORIGINALS: &str = "";
+/// How long a verdict waits for the store.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Canary {
-    /// The scores of a stack that count: of the window, and since a person resumed it.
-    async fn window(
-        &self,
-        workload: &Workload,
-        stack: &str,
-        since: Millis,
-    ) -> Result<Vec<Score>, super::StoreError> {
-        let options = &workload.canary;
-        self.store
-            .scores(&workload.name, stack, since, options.window)
-            .await
+    /// The scores of a stack that count. What the store does not tell, this process knows of its own.
+    async fn window(&self, workload: &Workload, stack: &str) -> Window {
+        let (options, name) = (&*workload.canary, &*workload.name);
+        let asked = Window::of(&*self.store, options, name, stack, now());
+        let told = match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(told) => told,
+            Err(_) => Err(StoreError("no answer in time".to_owned())),
+        };
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_alone = std::mem::replace(&mut recent.is_alone, told.is_err());
+        if let (Err(error), false) = (&told, was_alone) {
+            self.store_failed(name, error);
+        }
+        let mut window = told.unwrap_or_else(|_| Window {
+            since: oldest(options, now()),
+            ..Window::default()
+        });
+        recent.fill(&mut window, name, stack);
+        window
     }
 
     /// Judges a stack after a new score.
-    pub(super) async fn judge_stack(self: &Arc<Self>, workload: &Arc<Workload>, new: Score) {
-        let options: &CanaryOptions = &workload.canary;
-        let stack = new.stack.clone();
-        if self.controls().is_retired(&workload.name, &stack) {
-            return;
+    pub(super) async fn judge_stack(self: &Arc<Self>, workload: &Arc<Workload>, stack: &str) {
+        if self.controls().is_retired(&workload.name, stack) {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            return recent.forget(&workload.name, stack);
         }
-        let window = Millis::try_from(options.window_age.as_millis()).unwrap_or(Millis::MAX);
-        let oldest = now().saturating_sub(window);
-        let Ok(resumed) = self.store.resumed_at(&workload.name, &stack).await else {
-            // The next score asks again.
-            return;
-        };
-        let since = resumed.map_or(oldest, |at| oldest.max(at + 1));
-        let Ok(mut scores) = self.window(workload, &stack, since).await else {
-            return;
-        };
-        // It may still be on its way into the store.
-        if !scores.iter().any(|score| score.id == new.id) {
-            scores.insert(0, new);
-            scores.truncate(options.window as usize);
-        }
-        let floor = self.floor(workload, oldest).await;
-        let values: Vec<f64> = scores.iter().map(|score| score.score).collect();
-        let verdict = judge(
-            &values,
-            Rule {
-                floor,
-                min_samples: options.min_samples as usize,
-                confidence: options.confidence,
-            },
-        );
+        let window = self.window(workload, stack).await;
+        let Standing { verdict, floor, .. } = window.standing(&workload.canary);
         if verdict.is_breach {
             let reason = format!(
                 "mean {:.3} of {} scores is under the floor {floor:.3}",
                 verdict.mean, verdict.samples
             );
             let figures = Some((verdict.mean, verdict.samples as u64));
-            self.retire(&workload.name, &stack, reason, figures).await;
+            self.retire(&workload.name, stack, reason, figures).await;
         }
     }
 
-    /// The floor. Where originals are compared with themselves, no stack can agree more than they do: the
-    /// floor is that much lower.
-    async fn floor(&self, workload: &Arc<Workload>, oldest: Millis) -> f64 {
-        let options = &workload.canary;
-        if options.control_pct <= 0.0 {
-            return options.floor;
-        }
-        let scores = self.window(workload, STACK_OF_ORIGINALS, oldest).await;
-        let scores: Vec<f64> = scores
-            .unwrap_or_default()
-            .iter()
-            .filter(|score| score.scorer != "client")
-            .map(|score| score.score)
-            .collect();
-        if scores.len() < options.min_samples as usize {
-            return options.floor;
-        }
-        options.floor * scores.iter().sum::<f64>() / scores.len() as f64
+    fn store_failed(&self, workload: &str, error: &StoreError) {
+        self.surfaces.log.line(
+            "error",
+            "canary_store_failed",
+            &[
+                ("workload", workload.into()),
+                ("reason", error.to_string().into()),
+            ],
+        );
     }
 
     /// Switches a stack off: here at once, then in the store for all replicas.
@@ -115,6 +90,10 @@ impl Canary {
             }
             local.push(retired.clone());
         }
+        self.recent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .forget(workload, stack);
         let event = StackEvent {
             at,
             workload: workload.to_owned(),
@@ -138,14 +117,7 @@ impl Canary {
         let is_first = loop {
             match self.store.retire(&retired, &event).await {
                 Ok(is_first) => break is_first,
-                Err(error) => self.surfaces.log.line(
-                    "error",
-                    "canary_store_failed",
-                    &[
-                        ("workload", workload.into()),
-                        ("reason", error.to_string().into()),
-                    ],
-                ),
+                Err(error) => self.store_failed(workload, &error),
             }
             tokio::time::sleep(RETRY).await;
         };
@@ -192,14 +164,7 @@ impl Canary {
             by: None,
         };
         if let Err(error) = self.store.warn(&event).await {
-            self.surfaces.log.line(
-                "error",
-                "canary_store_failed",
-                &[
-                    ("workload", workload.into()),
-                    ("reason", error.to_string().into()),
-                ],
-            );
+            self.store_failed(workload, &error);
         }
     }
 }

@@ -12,15 +12,17 @@ use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use secateur_core::dialect::DialectId;
 use secateur_core::models::{self, Prices};
+use secateur_ledger::ShadowCall;
 use secateur_ledger::moment::now;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Canary;
-use super::gate::{Cost, Gate, Ticket};
+use super::gate::{Cost, Gate, SCORER_RESTS, Ticket};
 use super::options::is_in_share;
 use super::repeatable::is_repeatable;
 use super::reply::{self, Layout, Reply};
-use super::score::{Comparison, compare, scorer_name};
+use super::score::{Comparison, ScorerError, compare, scorer_name};
+use super::standing::STACK_OF_ORIGINALS;
 use crate::audit::{AuditEvent, Ended};
 use crate::config::Workload;
 use crate::encoding::{Encoding, decode};
@@ -175,11 +177,14 @@ impl Shadow {
             return Err("not-repeatable");
         }
         let gate = self.canary.gate(&self.workload);
+        if gate.scorer_rests(now()) {
+            return Err(SCORER_RESTS);
+        }
         let call = gate.call().ok_or("busy")?;
-        let original = self.ask(&gate).await?;
+        let original = self.ask(&gate, "shadow").await?;
         let is_control = is_in_share(&format!("control {}", self.id), options.control_pct);
         let again = if is_control {
-            self.ask(&gate).await.ok()
+            self.ask(&gate, "control").await.ok()
         } else {
             None
         };
@@ -207,21 +212,22 @@ impl Shadow {
             original: &original,
         };
         let compared = compare(&comparison, &options, &canary.client).await;
-        let score = compared.map_err(super::score::ScorerError::name)?;
+        canary.note_scorer(&workload.name, &gate, compared.err());
+        let score = compared.map_err(ScorerError::name)?;
         let scorer = scorer_name(&options);
         if let Some(again) = &again {
-            (comparison.stack, comparison.pruned) = ("", again);
+            (comparison.stack, comparison.pruned) = (STACK_OF_ORIGINALS, again);
             if let Ok(noise) = compare(&comparison, &options, &canary.client).await {
-                canary.note_score(&workload, "", &id, scorer, noise);
+                canary.note_shadow_score(&workload, STACK_OF_ORIGINALS, &id, scorer, noise);
             }
         }
         drop(call);
-        canary.note_score(&workload, &stack, &id, scorer, score);
+        canary.note_shadow_score(&workload, &stack, &id, scorer, score);
         Ok(())
     }
 
     /// Sends the original once and reads the answer.
-    async fn ask(&self, gate: &Gate) -> Result<Reply, &'static str> {
+    async fn ask(&self, gate: &Gate, purpose: &str) -> Result<Reply, &'static str> {
         let ticket = self.pay(gate)?;
         let body = OutBody::Full(Full::new(self.body.clone()));
         let request = Request::from_parts(self.head.clone(), body);
@@ -231,17 +237,36 @@ impl Shadow {
             answer(sent.map_err(|_| "upstream-unreachable")?).await
         };
         let answered = tokio::time::timeout(timeout, asked).await;
-        let (heard, usage) = answered.map_err(|_| "upstream-timeout")??;
-        if let Some(usage) = usage {
-            let usd = self.prices.as_ref().and_then(|prices| usage.usd(prices));
-            let tokens = usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0);
-            let usd = usd.unwrap_or(0.0);
-            gate.settle(ticket, Cost { tokens, usd });
-            let metrics = &self.canary.surfaces.metrics;
-            let workload = [("workload", &*self.workload.name)];
-            metrics.count("secateur_shadow_usd_total", &workload, usd);
+        let answered = answered.unwrap_or(Err("upstream-timeout"));
+        match &answered {
+            Ok((_, Some(usage))) => {
+                let usd = self.prices.as_ref().and_then(|prices| usage.usd(prices));
+                let tokens = usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0);
+                let usd = usd.unwrap_or(0.0);
+                gate.settle(ticket, Cost { tokens, usd });
+                self.note_cost(purpose, usd);
+            }
+            // Nothing was answered that could be billed.
+            Err("upstream-unreachable" | "upstream-error") => {}
+            // It is billed, and nobody said with how much: as far as is known.
+            _ => self.note_cost(purpose, ticket.estimate().usd),
         }
+        let (heard, _) = answered?;
         heard.reply(self.dialect).ok_or("no-answer")
+    }
+
+    /// What a call cost, for the metrics and the ledger.
+    fn note_cost(&self, purpose: &str, usd: f64) {
+        let workload = [("workload", &*self.workload.name)];
+        let metrics = &self.canary.surfaces.metrics;
+        metrics.count("secateur_shadow_usd_total", &workload, usd);
+        self.canary.store.record_shadow(ShadowCall {
+            id: format!("{}:{purpose}", self.id),
+            at: now(),
+            workload: self.workload.name.to_string(),
+            stack: self.stack.clone(),
+            usd,
+        });
     }
 
     /// Takes a call out of the workload's budget. The first one that finds it spent says so.

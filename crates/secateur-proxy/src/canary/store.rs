@@ -6,7 +6,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use secateur_ledger::{Controls, Millis, Retired, Score, StackEvent, StackEventKind, Switch};
+use secateur_ledger::{
+    Controls, Millis, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
+};
 use tokio::sync::watch;
 
 /// An answer that comes later.
@@ -30,6 +32,10 @@ pub struct PastRequest {
 pub trait CanaryStore: Send + Sync + std::fmt::Debug {
     /// Takes a score. Never blocks; a score with an id that is there already is the same score.
     fn record_score(&self, score: Score);
+
+    /// Takes what a call cost that was made to compare answers. Never blocks; a call with an id that is there
+    /// already is the same call.
+    fn record_shadow(&self, call: ShadowCall);
 
     /// The newest scores of a stack, newest first.
     fn scores<'s>(
@@ -59,13 +65,14 @@ pub trait CanaryStore: Send + Sync + std::fmt::Debug {
 /// Scores kept for one stack.
 const MAX_SCORES: usize = 10_000;
 
-/// Entries kept of the timeline.
+/// Entries kept of the timeline, and of shadow calls.
 const MAX_EVENTS: usize = 10_000;
 
 #[derive(Debug, Default)]
 struct Kept {
     scores: BTreeMap<(String, String), VecDeque<Score>>,
     events: VecDeque<StackEvent>,
+    shadow_calls: VecDeque<ShadowCall>,
 }
 
 /// Keeps everything in this process. Several proxies of one process can share it.
@@ -103,6 +110,12 @@ impl MemoryStore {
         let kept = self.kept();
         let found = kept.scores.get(&(workload.to_owned(), stack.to_owned()));
         found.into_iter().flatten().cloned().collect()
+    }
+
+    /// Calls that were made to compare answers, oldest first.
+    #[must_use]
+    pub fn shadow_calls(&self) -> Vec<ShadowCall> {
+        self.kept().shadow_calls.iter().cloned().collect()
     }
 
     /// The timeline, oldest first.
@@ -161,6 +174,14 @@ impl CanaryStore for MemoryStore {
             scores.pop_front();
         }
         scores.push_back(score);
+    }
+
+    fn record_shadow(&self, call: ShadowCall) {
+        let mut kept = self.kept();
+        if kept.shadow_calls.len() == MAX_EVENTS {
+            kept.shadow_calls.pop_front();
+        }
+        kept.shadow_calls.push_back(call);
     }
 
     fn scores<'s>(

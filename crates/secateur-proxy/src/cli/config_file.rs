@@ -68,6 +68,14 @@ pub fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), 
 /// The file cannot be read, or is not valid.
 pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
     let config = load_config(path)?;
+    for workload in config.workloads.values() {
+        if let Some(program) = workload.canary.scorer.missing_program() {
+            return Err(CommandError::NoScorer {
+                workload: workload.name.to_string(),
+                program: program.to_owned(),
+            });
+        }
+    }
     writeln!(out, "{} is valid.", path.display())?;
     writeln!(out, "listens on   http://{}", config.listen)?;
     for workload in config.workloads.values() {
@@ -139,6 +147,25 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("secateur-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_scorer_that_is_not_there_is_found_out_and_looked_for_beside_the_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CONFIG_NAME);
+        let text = "[workload.a.canary]\nscorer = { command = [\"./judge\"] }\n";
+        std::fs::write(&path, text).unwrap();
+        let error = config_check(&path, &mut Vec::new()).unwrap_err();
+        let judge = folder.path().join("judge");
+        assert!(
+            error.to_string().contains(&*judge.to_string_lossy()),
+            "{error}"
+        );
+        std::fs::write(&judge, "#!/bin/sh\necho 1\n").unwrap();
+        std::fs::set_permissions(&judge, std::fs::Permissions::from_mode(0o755)).unwrap();
+        config_check(&path, &mut Vec::new()).unwrap();
     }
 
     #[test]

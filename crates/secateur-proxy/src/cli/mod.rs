@@ -44,6 +44,16 @@ pub enum CommandError {
     /// The ledger cannot be used.
     #[error("{0}")]
     Ledger(#[from] secateur_ledger::LedgerError),
+    /// A workload's answers are to be compared by a program that is not there.
+    #[error(
+        "workload.{workload}: canary: scorer: there is no program `{program}` that could be run"
+    )]
+    NoScorer {
+        /// The workload.
+        workload: String,
+        /// The program.
+        program: String,
+    },
     /// There is nothing to resume.
     #[error("{stack} of {workload} is not off")]
     NotRetired {

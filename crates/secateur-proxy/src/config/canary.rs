@@ -1,6 +1,7 @@
 //! `[workload.NAME.canary]` as it is written, and its way to [`CanaryOptions`].
 
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -35,6 +36,8 @@ pub(super) struct RawCanary {
 pub(super) struct Lent<'l> {
     pub(super) wrong: &'l dyn Fn(&Range<usize>, String) -> ConfigError,
     pub(super) env: &'l dyn Fn(&str) -> Option<String>,
+    /// Where the file is.
+    pub(super) folder: &'l Path,
 }
 
 impl Lent<'_> {
@@ -159,8 +162,10 @@ impl Lent<'_> {
                     let text = |word: &toml::Value| word.as_str().map(str::to_owned);
                     words.iter().map(text).collect::<Option<Vec<_>>>()
                 });
-                match words.flatten() {
-                    Some(words) if words.first().is_some_and(|word| !word.is_empty()) => {
+                match words.flatten().as_deref() {
+                    Some([program, args @ ..]) if !program.is_empty() => {
+                        let mut words = vec![self.program(program)];
+                        words.extend_from_slice(args);
                         Ok(ScorerOptions::Command(words))
                     }
                     _ => Err(wrong(
@@ -171,6 +176,17 @@ impl Lent<'_> {
             (None, Some(url)) => self.judge(url, table.get("header_env"), &wrong),
             _ => Err(wrong("give either command or url")),
         }
+    }
+
+    /// A path is meant from the file that it stands in; a bare name is looked for in `PATH`.
+    fn program(&self, written: &str) -> String {
+        if !written.contains(std::path::is_separator) {
+            return written.to_owned();
+        }
+        // The program is started with this as its path, whatever the folder of the process.
+        let path = self.folder.join(written);
+        let path = std::path::absolute(&path).unwrap_or(path);
+        path.to_string_lossy().into_owned()
     }
 
     fn judge(
@@ -243,6 +259,16 @@ mod tests {
             scorer("{ command = [\"judge\", \"-q\"] }"),
             ScorerOptions::Command(vec!["judge".into(), "-q".into()])
         );
+        // A path is meant from the file's folder.
+        let command = |value: &str| match scorer(value) {
+            ScorerOptions::Command(words) => words,
+            other => panic!("{other:?}"),
+        };
+        let here = std::env::current_dir().unwrap();
+        let beside = command("{ command = [\"./judge\", \"-q\"] }");
+        assert_eq!(std::path::Path::new(&beside[0]), here.join("./judge"));
+        assert_eq!(beside[1], "-q");
+        assert_eq!(command("{ command = [\"/opt/judge\"] }"), ["/opt/judge"]);
         let judge =
             scorer("{ url = \"http://j/x?a=b\", header_env = { authorization = \"SET\" } }");
         assert!(matches!(&judge, ScorerOptions::Http { headers, .. } if headers.len() == 1));

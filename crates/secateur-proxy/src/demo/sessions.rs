@@ -150,7 +150,7 @@ fn coding_agent() -> Session {
     let mut requests = Vec::new();
     for step in 0..48 {
         requests.push(
-            json!({"model": "claude-sonnet-4-5", "max_tokens": 4096, "system": system, "tools": tools, "stream": true, "messages": messages})
+            json!({"model": "claude-sonnet-4-5", "max_tokens": 4096, "cache_control": {"type": "ephemeral"}, "system": system, "tools": tools, "stream": true, "messages": messages})
                 .to_string(),
         );
         if step % 12 == 11 {

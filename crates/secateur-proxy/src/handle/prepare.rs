@@ -169,7 +169,14 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
     event.bytes_after = decision.body.as_ref().map_or(original.len(), Bytes::len) as u64;
     if let Some(report) = &decision.report {
         event.chars_before = Some(report.before.chars as u64).filter(|&chars| chars > 0);
-        event.chars_after = event.chars_before.map(|_| report.after.chars as u64);
+        let sent = match &decision.body {
+            // What the engine did not write, it did not count.
+            Some(body) if report.stack.is_empty() => {
+                std::str::from_utf8(body).map_or(body.len(), |text| text.chars().count())
+            }
+            _ => report.after.chars,
+        };
+        event.chars_after = event.chars_before.map(|_| sent as u64);
         if event.model.is_none() {
             event.model.clone_from(&report.model);
         }
@@ -177,6 +184,7 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
     event.session = decision.session;
     event.held_out = decision.held_out;
     event.routed_to = decision.routed_to;
+    event.routed_terms = decision.routed_terms;
     event.stack = decision.stack;
     event.steps = decision.steps;
     event.report = decision.report;

@@ -77,7 +77,7 @@ fn strike(arrival: &mut Arrival, original: &Bytes) {
     let event = arrival.exchange.event();
     event.retried_original = true;
     event.struck_stack = std::mem::take(&mut event.stack);
-    event.routed_to = None;
+    (event.routed_to, event.routed_terms) = (None, None);
     event.bytes_after = original.len() as u64;
     event.chars_after = event.chars_before;
 }

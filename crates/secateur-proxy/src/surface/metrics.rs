@@ -117,7 +117,7 @@ const FAMILIES: [(&str, &str, &str); 24] = [
     (
         "secateur_canary_scores_total",
         "counter",
-        "Scores by workload, stack and scorer; an empty stack compares originals with themselves.",
+        "Scores by workload, stack and scorer; the stack `original` compares originals with themselves.",
     ),
     (
         "secateur_canary_score_sum_total",
@@ -250,8 +250,10 @@ impl Metrics {
                 before.saturating_sub(after) as f64,
             );
         }
+        // A counter does not go back; what was added is in the ledger.
         if let Some(saved) = event.receipt.tokens_saved {
-            values.add("secateur_tokens_saved_total", &[workload], saved as f64);
+            let saved = saved.max(0) as f64;
+            values.add("secateur_tokens_saved_total", &[workload], saved);
         }
         if let Some(summary) = event.summary {
             values.add(

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use secateur_core::dialect::DialectId;
 use secateur_ledger::Score;
 use secateur_mock::{Mock, MockOptions, Received, Scripted};
-use secateur_proxy::canary::MemoryStore;
+use secateur_proxy::canary::{MemoryStore, STACK_OF_ORIGINALS};
 use serde_json::json;
 
 use crate::stage::{PRUNES, Stage, conversation, path};
@@ -298,9 +298,13 @@ async fn money_is_bounded_by_the_day_and_told_once() {
     assert!(usd > 0.0005 && usd < 0.003, "{usd}");
 }
 
-async fn one_request(stage: &Stage) {
+/// Its id.
+async fn one_request(stage: &Stage) -> String {
     let body = conversation(DialectId::OpenaiChat, 21, false);
-    assert_eq!(stage.post(CHAT, &[], body).await.status, 200);
+    let answer = stage.post(CHAT, &[], body).await;
+    assert_eq!(answer.status, 200);
+    let id = answer.headers["x-secateur-request-id"].to_str();
+    id.unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -410,10 +414,58 @@ async fn originals_that_differ_from_themselves_lower_the_floor() {
         one_request(&stage).await;
         scores(&store, n).await;
     }
-    let noise = store.all_scores("p", "");
+    let noise = store.all_scores("p", STACK_OF_ORIGINALS);
     assert!(
         noise.len() >= 11 && noise.iter().all(|score| score.score == 0.0),
         "{noise:?}"
     );
     assert!(store.events().is_empty(), "{:?}", store.events());
+}
+
+#[tokio::test]
+async fn what_shadow_calls_cost_is_recorded_call_by_call() {
+    let keys = "sample_pct = 100\ncontrol_pct = 100\nmax_concurrent = 64";
+    let (stage, store) = stage_with(&watched(keys), MockOptions::default()).await;
+    let ids = [one_request(&stage).await, one_request(&stage).await];
+    scores(&store, 2).await;
+    let calls = store.shadow_calls();
+    let mut found: Vec<&str> = calls.iter().map(|call| &*call.id).collect();
+    found.sort_unstable();
+    let mut wanted: Vec<String> = ids
+        .iter()
+        .flat_map(|id| [format!("{id}:control"), format!("{id}:shadow")])
+        .collect();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+    for call in &calls {
+        assert_eq!((&*call.workload, &*call.stack), ("p", "m7"));
+        assert!(call.usd > 0.0 && call.usd < 0.1, "{call:?}");
+    }
+    let spent: f64 = calls.iter().map(|call| call.usd).sum();
+    let page = stage.proxy.metrics().page();
+    let counted = page
+        .lines()
+        .find_map(|line| line.strip_prefix("secateur_shadow_usd_total{workload=\"p\"} "));
+    let counted: f64 = counted.unwrap().parse().unwrap();
+    assert!((counted - spent).abs() < 1e-9, "{counted} {spent}");
+}
+
+#[tokio::test]
+async fn a_scorer_that_cannot_run_is_told_once_and_costs_no_more_calls() {
+    let keys = "sample_pct = 100\nmax_concurrent = 64\nscorer = { command = [\"/nope/judge\"] }";
+    let (stage, store) = stage_with(&watched(keys), MockOptions::default()).await;
+    for n in 1..=5 {
+        one_request(&stage).await;
+        shadows(&stage, "scorer-unreachable", n).await;
+    }
+    for n in 1..=20 {
+        one_request(&stage).await;
+        shadows(&stage, "scorer-rests", n).await;
+    }
+    assert_eq!(stage.mock.requests(), 25 + 5, "each rest saves a call");
+    assert_eq!(store.shadow_calls().len(), 5);
+    let log = stage.log.text();
+    for event in ["\"scorer_failed\"", "\"scorer_rests\""] {
+        assert_eq!(log.matches(event).count(), 1, "{event} {log}");
+    }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_core::dialect::DialectId;
-use secateur_ledger::{Ledger, LedgerOptions, StackEventKind, Switch};
+use secateur_ledger::{
+    Controls, Ledger, LedgerOptions, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
+};
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::AuditEvent;
-use secateur_proxy::canary::CanaryStore;
-use secateur_proxy::{Proxy, ProxyParts, hash_key};
+use secateur_proxy::canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
+use secateur_proxy::{LedgerSink, Proxy, ProxyParts, hash_key};
 use serde_json::json;
 
 use crate::canary::{CHAT, forgets, is_original, scores, stage_with, watched};
@@ -294,7 +296,15 @@ async fn clients_post_scores_of_their_own() {
             (posted.status.as_u16(), &posted.json()["stack"]),
             (200, &json!("m7"))
         );
+        assert_eq!(posted.json()["score"], 0.5);
     }
+    let page = stage.proxy.metrics().page();
+    assert!(
+        page.contains(
+            "secateur_canary_scores_total{workload=\"p\",stack=\"m7\",scorer=\"client\"} 1\n"
+        ),
+        "{page}"
+    );
     let score = scores(&store, 1).await.remove(0);
     assert_eq!(
         (score.score, score.scorer.as_str(), score.request),
@@ -382,4 +392,114 @@ async fn scores_are_posted_with_a_key_of_the_same_workload() {
         assert_eq!(posted.status.as_u16(), status, "{headers:?}");
     }
     assert_eq!(scores(&store, 1).await[0].score, 1.0);
+}
+
+#[tokio::test]
+async fn the_first_posted_score_stands_also_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
+    let ledger = Ledger::open(LedgerOptions::new(url, folder.path().join("spool")))
+        .await
+        .unwrap();
+    let started = async || {
+        let (canary, sink) = (ledger.clone(), ledger.clone());
+        Stage::with(PRUNES, MockOptions::default(), move |parts| {
+            parts.canary = Arc::new(canary);
+            parts.sink = Arc::new(LedgerSink(sink));
+        })
+        .await
+    };
+    let post = async |stage: &Stage, id: &str, score: f64| {
+        let body = json!({"request_id": id, "score": score}).to_string();
+        let posted = stage.post("/v1/secateur/scores", &[], body).await;
+        assert_eq!(posted.status, 200);
+        posted.json()["score"].clone()
+    };
+    let stage = started().await;
+    let answer = stage.post(CHAT, &[], chat(false)).await;
+    let id = answer.headers["x-secateur-request-id"].to_str().unwrap();
+    assert_eq!(post(&stage, id, 0.5).await, 0.5);
+    let in_ledger = async || {
+        let scores = ledger.scores("p", "m7", 0, 9).await.unwrap();
+        let row = ledger.row(id).await.unwrap();
+        scores.len() == 1 && row.is_some()
+    };
+    let began = Instant::now();
+    while !in_ledger().await {
+        assert!(began.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let again = started().await;
+    for score in [0.7, 0.9] {
+        assert_eq!(post(&again, id, score).await, 0.5);
+    }
+    let page = again.proxy.metrics().page();
+    assert!(!page.contains("secateur_canary_scores_total{"), "{page}");
+}
+
+/// A store whose database is away. It takes scores, as a ledger does that spools them.
+#[derive(Debug, Default)]
+struct Away(MemoryStore);
+
+fn away<T: Send + 'static>() -> Later<'static, T> {
+    Box::pin(std::future::ready(Err(StoreError("no database".into()))))
+}
+
+impl CanaryStore for Away {
+    fn record_score(&self, score: Score) {
+        self.0.record_score(score);
+    }
+
+    fn record_shadow(&self, call: ShadowCall) {
+        self.0.record_shadow(call);
+    }
+
+    fn scores<'s>(&'s self, _: &'s str, _: &'s str, _: i64, _: u32) -> Later<'s, Vec<Score>> {
+        away()
+    }
+
+    fn resumed_at<'s>(&'s self, _: &'s str, _: &'s str) -> Later<'s, Option<i64>> {
+        away()
+    }
+
+    fn retire<'s>(&'s self, _: &'s Retired, _: &'s StackEvent) -> Later<'s, bool> {
+        away()
+    }
+
+    fn warn<'s>(&'s self, _: &'s StackEvent) -> Later<'s, ()> {
+        away()
+    }
+
+    fn request<'s>(&'s self, _: &'s str) -> Later<'s, Option<PastRequest>> {
+        away()
+    }
+
+    fn controls(&self) -> tokio::sync::watch::Receiver<Arc<Controls>> {
+        self.0.controls()
+    }
+}
+
+#[tokio::test]
+async fn without_its_store_the_canary_judges_by_what_this_process_saw() {
+    let store = Arc::new(Away::default());
+    let canary = Arc::clone(&store) as Arc<dyn CanaryStore>;
+    let keys = watched("sample_pct = 100\nmax_concurrent = 64");
+    let stage = Stage::with(&keys, forgets(), move |parts| parts.canary = canary).await;
+    for n in 1..=30 {
+        let answer = stage.post(CHAT, &[], chat(false)).await;
+        assert_eq!(answer.headers["x-secateur-stack"], "m7", "request {n}");
+        scores(&store.0, n).await;
+    }
+    let started = Instant::now();
+    loop {
+        let answer = stage.post(CHAT, &[], chat(false)).await;
+        if answer.headers["x-secateur-stack"] == "none" {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(5), "still on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let log = stage.log.text();
+    assert_eq!(log.matches("stack_rolled_back").count(), 1, "{log}");
+    assert!(log.contains("canary_store_failed"), "{log}");
 }

@@ -109,6 +109,8 @@ pub(crate) const COLUMNS: &[Column] = columns! {
     "output_tokens" Int |row| maybe_int(row.usage.output);
     "predicted_tokens_before" Int |row| maybe_int(row.receipt.predicted_tokens_before);
     "predicted_tokens_after" Int |row| maybe_int(row.receipt.predicted_tokens_after);
+    "predicted_cache_read" Int |row| maybe_int(row.receipt.predicted_cache_read);
+    "predicted_cache_write" Int |row| maybe_int(row.receipt.predicted_cache_write);
     "tokens_are_exact" Bool |row| Cell::Bool(row.receipt.tokens_are_exact);
     "predicted_usd_without" Real |row| maybe_real(row.receipt.predicted_usd_without);
     "predicted_usd_with" Real |row| maybe_real(row.receipt.predicted_usd_with);

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod columns;
 mod export;
+mod outcome;
 mod parquet;
 pub(crate) mod place;
 mod show;

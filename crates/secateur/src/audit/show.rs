@@ -145,6 +145,8 @@ fn facts(row: &Row) -> String {
             )
             .map(|pair| pair + kind),
         ),
+        ("  read from cache", tokens(receipt.predicted_cache_read)),
+        ("  written to cache", tokens(receipt.predicted_cache_write)),
         ("billed input tokens", tokens(row.usage.input)),
         ("  read from cache", tokens(row.usage.cache_read)),
         ("  written to cache", tokens(row.usage.cache_write)),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer;
 use super::args::{StatsArgs, StatsBy};
+use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
 use super::tail::tame;
 use crate::Failure;
 use crate::input::{say, write_stdout};
@@ -19,11 +20,18 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     let groups = answer(ledger.totals(&filter, args.by.group()))?;
     let all = answer(ledger.totals(&filter, GroupBy::All))?;
     let holdouts = holdouts(ledger, &filter)?;
+    let shadow = match shadow_since(&filter) {
+        Some(since) => Some(answer(
+            ledger.shadow_costs(filter.workload.as_deref(), since),
+        )?),
+        None => None,
+    };
     if args.json {
         let json = json!({
             "groups": groups,
             "all": all.first(),
             "holdout": holdouts.iter().map(holdout_json).collect::<Vec<_>>(),
+            "shadow": shadow.as_deref().map(shadow_json),
         });
         return write_stdout(format!("{json:#}\n").as_bytes());
     }
@@ -51,6 +59,12 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
         "\npredicted, billed: input cost of the requests for which both are known\n\
          saved: net, at the price really paid; losses: requests whose cut cost more than it saved"
     )?;
+    if let Some(table) = all.first().and_then(by_kind) {
+        say!("\n{table}")?;
+    }
+    if let Some(words) = shadow.as_deref().and_then(shadow_words) {
+        say!("\n{words}")?;
+    }
     for (workload, holdout) in &holdouts {
         say!("{}", holdout_words(&name_of(workload), holdout))?;
     }

@@ -23,9 +23,10 @@ struct Session {
     turns: usize,
     /// The largest share of the input that was read from the cache.
     best_share: f64,
-    /// The last request: when, and its input tokens had nothing been cut. `None` where the provider
-    /// never showed a cache.
-    cached: Option<(Instant, u64)>,
+    /// When the last request that was answered ended.
+    last: Option<Instant>,
+    /// When the last one ended, once the provider showed a cache.
+    cached: Option<Instant>,
 }
 
 /// See the module.
@@ -61,26 +62,25 @@ impl Sessions {
     }
 
     /// The shares of the input that were read from the cache: before, now, and up to the first edit.
-    /// Also tells the event how much of it the provider would have had in its cache.
+    /// Also tells the event how long the session was idle.
     pub(super) fn cache(&mut self, event: &mut AuditEvent, now: Instant) -> Option<[f64; 3]> {
         let key = event.session.clone()?;
+        let session = self.of(&key);
+        let since = |at: Instant| now.saturating_duration_since(at);
+        event.idle = session.last.map(since);
+        if event.status < 400 {
+            session.last = Some(now);
+        }
         let usage = event.usage.as_ref()?;
         let input = usage.input_tokens.filter(|&input| input > 0)?;
         let read = usage.cache_read_tokens.unwrap_or(0);
         let written = usage.cache_write_tokens.unwrap_or(0);
         let share = read as f64 / input as f64;
-        let session = self.of(&key);
         let before = session.best_share;
-        let is_fresh = |at: Instant| now.saturating_duration_since(at) < CACHE_LIFE;
-        let earlier = session.cached.filter(|&(at, _)| is_fresh(at));
-        event.warm_tokens = Some(earlier.map_or(0, |(_, tokens)| tokens));
+        let earlier = session.cached.filter(|&at| since(at) < CACHE_LIFE);
         session.best_share = before.max(share);
-        let grown = match (event.chars_before, event.chars_after) {
-            (Some(before), Some(after)) if after > 0 => before as f64 / after as f64,
-            _ => 1.0,
-        };
         if read + written > 0 || session.cached.is_some() {
-            session.cached = Some((now, (input as f64 * grown) as u64));
+            session.cached = Some(now);
         }
         if earlier.is_none() || input < MIN_CACHED_TOKENS {
             return None;

@@ -75,7 +75,6 @@ fn a_cache_that_is_read_less_than_before_pruning_is_told() {
         ..Usage::default()
     };
     let mut told = Vec::new();
-    let mut warm = Vec::new();
     for session in 0..8 {
         let key = format!("s{session}");
         for (stack, read) in [
@@ -91,16 +90,31 @@ fn a_cache_that_is_read_less_than_before_pruning_is_told() {
             event.usage = Some(usage(read));
             event.bytes_after = 40_000;
             told.extend(signals.request(&mut event, &options, now));
-            warm.push(event.warm_tokens);
         }
     }
-    assert_eq!(&warm[..2], [Some(0), Some(10_000)]);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
         matches!(&told[0], Finding::Warn(Signal::CacheShare, reason)
         if reason.starts_with("6 % of the input") && reason.contains("90 %")),
         "{told:?}"
     );
+}
+
+#[test]
+fn a_request_knows_how_long_its_session_was_idle() {
+    let (signals, options, start) = (Signals::default(), CanaryOptions::default(), Instant::now());
+    let idle = |session: &str, seconds, status| {
+        let mut event = event(&[], session);
+        event.status = status;
+        signals.request(&mut event, &options, start + Duration::from_secs(seconds));
+        event.idle.map(|idle| idle.as_secs())
+    };
+    assert_eq!(idle("a", 0, 200), None);
+    assert_eq!(idle("b", 5, 200), None);
+    // What the provider rejected warms no cache.
+    assert_eq!(idle("a", 10, 529), Some(10));
+    assert_eq!(idle("a", 30, 200), Some(30));
+    assert_eq!(idle("a", 31, 200), Some(1));
 }
 
 /// A session of reads; the last call can be one that was made before.

@@ -33,6 +33,7 @@ impl Reader<'_> {
         let lent = Lent {
             wrong: &|span, message| self.wrong(span, format!("workload.{name}: {message}")),
             env: self.env,
+            folder: self.folder,
         };
         let capture = raw
             .capture

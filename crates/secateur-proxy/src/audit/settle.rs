@@ -1,0 +1,181 @@
+//! From sizes, prices and counts to a receipt.
+
+use std::time::Duration;
+
+use secateur_core::models::{self, CacheKind, Terms};
+use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
+use secateur_core::report::{CacheMarks, Report};
+
+use super::{AuditEvent, Mechanic};
+use crate::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
+use crate::usage::Usage;
+
+/// No provider keeps a cached prefix longer by itself.
+const LONGEST_CACHE_LIFE: Duration = Duration::from_secs(3600);
+
+impl AuditEvent {
+    /// Fills in the receipt.
+    pub(crate) fn settle(&mut self) {
+        if self.model.is_none() {
+            self.model = self.usage.as_ref().and_then(|usage| usage.model.clone());
+        }
+        self.receipt.predicted = self.predicted();
+        let Some((usage, input)) = self
+            .usage
+            .as_ref()
+            .and_then(|usage| Some((usage, usage.input_tokens?)))
+        else {
+            return;
+        };
+        if let (Some(before), Some(after)) = (self.chars_before, self.chars_after)
+            && after > 0
+        {
+            let saved = (before as f64 - after as f64) * input as f64 / after as f64;
+            self.receipt.tokens_saved = Some(saved as i64);
+        }
+        let asked = self.asked_terms();
+        let paid = self.routed_terms.unwrap_or(asked).prices;
+        if let Some(paid) = paid {
+            self.receipt.actual_usd = usage.usd(&paid);
+            let without = asked.prices.unwrap_or(paid);
+            let known = self.known(usage);
+            let billed = Billed {
+                input,
+                cache_read: usage.cache_read_tokens.unwrap_or(0),
+                cache_write: usage.cache_write_tokens.unwrap_or(0),
+            };
+            let Reconciled {
+                actual_input_usd,
+                saved_usd,
+                ..
+            } = reconcile(&known, billed, &paid, &without);
+            let output = usage.output_tokens.unwrap_or(0) as f64;
+            let saved_output_usd = output * (without.output_usd - paid.output_usd) / 1e6;
+            self.receipt.actual_input_usd = Some(actual_input_usd);
+            self.receipt.saved_usd = Some(saved_usd + saved_output_usd);
+        }
+    }
+
+    /// The terms of the model that was asked for, the policy's own where it has some.
+    fn asked_terms(&self) -> Terms {
+        match &self.report {
+            Some(report) if report.terms.prices.is_some() => report.terms,
+            _ => Terms::of(self.model.as_deref()),
+        }
+    }
+
+    /// The report of a body that went out as it says.
+    fn report_of_sent(&self) -> Option<&Report> {
+        let went_out = self.failed_open.is_none() && !self.retried_original;
+        self.report
+            .as_deref()
+            .filter(|report| went_out && report.before.chars > 0)
+    }
+
+    /// Tokens of the body, at the ratio of a model. What M8 adds is added, and cached with the rest.
+    fn counts(&self, report: &Report, model: Option<&str>) -> Counts {
+        let chars_per_token = models::chars_per_token(model);
+        let mut counts = Counts::by_ratio(report, chars_per_token);
+        let sent = self
+            .chars_after
+            .map_or(report.after.chars, |chars| chars as usize);
+        let added = (sent.saturating_sub(report.after.chars) as f64 / chars_per_token) as usize;
+        counts.after += added;
+        if counts.cached_after > 0 {
+            counts.cached_after += added;
+        }
+        counts
+    }
+
+    /// What the input is going to cost, with the model that is really asked.
+    fn predicted(&self) -> Option<Predicted> {
+        let report = self.report_of_sent()?;
+        let asked = self.asked_terms();
+        // Where instructions alone are marked, the turns are plain input.
+        let is_used =
+            asked.rules.kind != CacheKind::Marked || report.cache_marks == CacheMarks::Turns;
+        let cache = if is_used {
+            Cache::of(report)
+        } else {
+            Cache::Unused
+        };
+        let counts = self.counts(report, self.model.as_deref());
+        let without = Predicted::on(&asked, report, &counts, cache);
+        let (Some(model), Some(terms)) = (&self.routed_to, &self.routed_terms) else {
+            return Some(without);
+        };
+        let counts = self.counts(report, Some(model));
+        Some(Predicted {
+            predicted_input_tokens_before: without.predicted_input_tokens_before,
+            predicted_cached_tokens_before: without.predicted_cached_tokens_before,
+            predicted_usd_without: without.predicted_usd_without,
+            predicted_next_usd_without: without.predicted_next_usd_without,
+            ..Predicted::on(terms, report, &counts, cache)
+        })
+    }
+
+    /// What [`reconcile`] asks for; nothing where the request was not changed.
+    fn known(&self, usage: &Usage) -> reconcile::Predicted {
+        let changed = self.receipt.predicted.as_ref().zip(self.report_of_sent());
+        let Some((predicted, report)) = changed.filter(|_| !self.stack.is_empty()) else {
+            return reconcile::Predicted::default();
+        };
+        let tokens_after = predicted.predicted_input_tokens_after as f64;
+        reconcile::Predicted {
+            tokens_before: predicted.predicted_input_tokens_before as f64,
+            tokens_after,
+            tokens_before_edit: tokens_after * self.share_before_edit(report),
+            cache: self.uncut_cache(report, usage),
+        }
+    }
+
+    /// The share of the body as sent that a prompt has before the first edit.
+    fn share_before_edit(&self, report: &Report) -> f64 {
+        let Some(at) = report.first_edit_at.filter(|_| self.bytes_after > 0) else {
+            return 1.0;
+        };
+        // M7 leaves alone what stands behind the turns, and a prompt has it before them.
+        let is_m7 = self.fired(Mechanic::M7);
+        let behind = if is_m7 { report.bytes_behind_turns } else { 0 };
+        ((at + behind) as f64 / self.bytes_after as f64).min(1.0)
+    }
+
+    fn uncut_cache(&self, report: &Report, usage: &Usage) -> UncutCache {
+        let rules = self.asked_terms().rules;
+        let read = usage.cache_read_tokens.unwrap_or(0);
+        let is_used = match rules.kind {
+            CacheKind::Marked => match report.cache_marks {
+                CacheMarks::Turns => true,
+                CacheMarks::Head => false,
+                // Somebody on the way may have marked it.
+                CacheMarks::None => read + usage.cache_write_tokens.unwrap_or(0) > 0,
+            },
+            CacheKind::Automatic => true,
+            // A provider that has a cache speaks of it.
+            CacheKind::Unknown => usage.cache_read_tokens.is_some(),
+        };
+        // M1 and M8 move no text that is cached.
+        let moves_text = self.fired(Mechanic::M7) || self.fired(Mechanic::M3);
+        let counts = self.counts(report, self.model.as_deref());
+        let life = rules.ttl_seconds.map_or(LONGEST_CACHE_LIFE, |seconds| {
+            Duration::from_secs(seconds.into())
+        });
+        // That nothing was read shows nothing where the cut broke the cache: it may have been there until a
+        // moment ago.
+        let is_expired = |idle: Duration| {
+            idle > LONGEST_CACHE_LIFE.max(life) || idle > life && counts.rewritten == 0
+        };
+        let has_expired = read == 0 && self.idle.is_some_and(is_expired);
+        if report.cached.is_some() && is_used && moves_text && !has_expired {
+            UncutCache::Earlier {
+                tokens: counts.cached_before as f64,
+                rules,
+            }
+        } else {
+            UncutCache::AsRead
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
