@@ -364,6 +364,10 @@ async fn a_file_that_is_removed_is_made_anew_and_costs_no_later_row() {
     let ledger = open(&url, &folder.path().join("spool")).await;
     ledger.record(row(0));
     ledger.flush().await;
+    // A writer that is only just starting leaves it to the spool.
+    secateur_ledger::testing::eventually("the row is home", Duration::from_secs(20), || {
+        ledger.stats().spooled == 0
+    });
     assert!(ledger.row(&row(0).id).await.unwrap().is_some());
     // Its rows are gone with it, as whoever removed it wanted; the write-ahead log stays behind.
     std::fs::remove_file(&path).unwrap();
