@@ -1,0 +1,86 @@
+//! Rows as a busy proxy makes them: in SQLite most of them lie in bundles.
+
+use secateur_ledger::{Filter, Row};
+
+use crate::burst;
+use crate::plain_walk::{fits, has_these_pages, has_these_sums};
+use crate::settled;
+use crate::suite::open;
+
+pub(crate) async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std::path::Path) {
+    let ledger = open(url, &folder.join("spool")).await;
+    let rows: Vec<Row> = (0..6_000).map(burst::row).collect();
+    // Requests end in another order than they begin: what comes together is of many times.
+    for part in 0..5 {
+        let of_part = rows.iter().filter(|row| row.at % 5 == part);
+        of_part.for_each(|row| ledger.record(row.clone()));
+        ledger.flush().await;
+        settled(&ledger).await;
+    }
+    let all = ledger.rows(&Filter::default(), None, 10_000).await.unwrap();
+    assert_eq!(all.len(), rows.len());
+    for row in rows.iter().step_by(97) {
+        assert_eq!(ledger.row(&row.id).await.unwrap().as_ref(), Some(row));
+    }
+    let burst = rows[3_000].at;
+    let edges = [
+        (None, None),
+        (Some(burst + 3), Some(burst + 200)),
+        (Some(burst + 111), None),
+        (None, Some(burst + 1)),
+        (Some(burst + 1_000), Some(burst + 2_000)),
+    ];
+    has_these_sums(&ledger, &rows, &edges).await;
+    for (since, until) in edges {
+        let filter = Filter {
+            workload: Some("rag".into()),
+            since,
+            until,
+            ..Filter::default()
+        };
+        let found = ledger.rows(&filter, None, 10_000).await.unwrap().len();
+        assert_eq!(found, rows.iter().filter(|row| fits(&filter, row)).count());
+    }
+    has_these_pages(&ledger, rows.clone()).await;
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        plain_sql_finds_them(path, &rows);
+    }
+}
+
+/// What anybody sees who opens the file: every row, though most lie in bundles.
+pub(crate) fn plain_sql_finds_them(path: &str, rows: &[Row]) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert!(count("SELECT SUM(json_array_length(entries)) FROM audit_bundle") > 4_000);
+    let sql = "SELECT id || ' ' || at_ms || ' ' || workload || ' ' || model || ' ' || status || ' ' || bytes_after \
+               || ' ' || COALESCE(upstream_head_us, '-') || ' ' || COALESCE(output_tokens, '-') \
+               || ' ' || CAST(ROUND(COALESCE(actual_input_usd, -1) * 1e12) AS INTEGER) FROM audit ORDER BY at_ms, id";
+    let mut all = file.prepare(sql).unwrap();
+    let found: Vec<String> = all
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
+    let count_or_dash =
+        |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+    let told = |row: &Row| {
+        format!(
+            "{} {} {} {} {} {} {} {} {}",
+            row.id,
+            row.at,
+            row.workload,
+            row.model.as_deref().unwrap_or_default(),
+            row.status,
+            row.bytes_after,
+            count_or_dash(row.upstream_head_us),
+            count_or_dash(row.usage.output),
+            (row.receipt.actual_input_usd.unwrap_or(-1.0) * 1e12).round() as i64,
+        )
+    };
+    assert_eq!(found, rows.iter().map(told).collect::<Vec<_>>());
+    let changed = rows.iter().filter(|row| !row.stack.is_empty()).count();
+    assert_eq!(
+        count("SELECT COUNT(*) FROM optimize_savings"),
+        i64::try_from(changed).unwrap()
+    );
+}
