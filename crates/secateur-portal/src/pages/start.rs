@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(tile("Net-negative").value, "3");
         let saved = &tile("Dollars saved, net").note;
         assert!(
-            saved.ends_with("$0.50 for comparing answers is not taken off"),
+            saved.ends_with("$0.5000 for comparing answers is not taken off"),
             "{saved}"
         );
         let forecast = tile("Predicted against billed");
