@@ -1,16 +1,10 @@
 //! What a request has in common with many others. Fields as in [`Row`].
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
-
 use crate::plain::Figures;
 use crate::row::{ReceiptRow, Row};
 
-/// The process's own, so that nobody can make names that fall together.
-static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-
 /// See the module. Cheap comparisons that tell most requests apart come first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as in Row")]
 pub struct Alike<'a> {
     pub status: u16,
@@ -33,12 +27,6 @@ pub struct Alike<'a> {
 }
 
 impl Alike<'_> {
-    /// Tells those that are alike from others: a hash of all of it. What is compared for every request lies side by side
-    /// then, and not in a dozen places in memory.
-    pub(crate) fn key(&self) -> u64 {
-        KEY.hash_one(self)
-    }
-
     /// A row with this, its id and its figures, and nothing else.
     #[must_use]
     pub fn row(&self, id: &str, figures: &Figures) -> Row {

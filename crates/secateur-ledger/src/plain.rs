@@ -81,8 +81,8 @@ impl Figures {
 }
 
 thread_local! {
-    /// By what they are alike in, the one that was found last first.
-    static REMEMBERED: RefCell<Vec<(u64, Arc<Row>)>> = const { RefCell::new(Vec::new()) };
+    /// The one that was found last first.
+    static REMEMBERED: RefCell<Vec<Arc<Row>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether it has nothing but what [`Figures`] and [`Alike`] tell.
@@ -117,11 +117,10 @@ impl Plain {
         }
         own.actual_usd = own.actual_usd.filter(|usd| usd.is_finite());
         own.actual_input_usd = own.actual_input_usd.filter(|usd| usd.is_finite());
-        let key = alike.key();
         let like = REMEMBERED.with_borrow_mut(|remembered| {
-            let at = remembered.iter().position(|(other, _)| *other == key)?;
+            let at = remembered.iter().position(|like| like.alike() == *alike)?;
             remembered.swap(0, at);
-            remembered.first().map(|(_, like)| Arc::clone(like))
+            remembered.first().map(Arc::clone)
         })?;
         Some(Self { like, own })
     }
@@ -137,7 +136,7 @@ impl Plain {
         let like = Arc::new(like);
         REMEMBERED.with_borrow_mut(|remembered| {
             remembered.truncate(MAX_REMEMBERED - 1);
-            remembered.insert(0, (like.alike().key(), Arc::clone(&like)));
+            remembered.insert(0, Arc::clone(&like));
         });
         Some(Self { like, own })
     }
