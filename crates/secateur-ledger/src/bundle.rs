@@ -77,27 +77,25 @@ impl Bundled {
         own.fresh.is_some() && own.bytes_after == own.bytes_before
     }
 
-    /// As [`Numbers`], in JSON. By hand: writing these numbers is most of what it costs to keep a row.
-    fn write(&self, first: i64, json: &mut Vec<u8>) {
+    fn numbers(&self, first: i64) -> Numbers {
         let own = &self.own;
-        json.push(b'[');
-        put(json, self.seq - first);
-        put(json, own.fresh.unwrap_or(0));
-        put(json, self.series);
-        put(json, self.kind);
-        put(json, count(own.bytes_before));
-        put(json, count(own.response_bytes));
-        put(json, count(own.added_us));
-        put_count(json, own.upstream_head_us);
-        put(json, count(own.total_us));
-        put_count(json, own.usage.input);
-        put_count(json, own.usage.output);
-        put_usd(json, own.actual_usd);
-        put_usd(json, own.actual_input_usd);
-        put_count(json, own.usage.cache_read);
-        put_count(json, own.usage.cache_write);
-        json.pop();
-        json.extend_from_slice(b"],");
+        (
+            self.seq - first,
+            own.fresh.unwrap_or(0),
+            self.series,
+            self.kind,
+            count(own.bytes_before),
+            count(own.response_bytes),
+            count(own.added_us),
+            own.upstream_head_us.map(count),
+            count(own.total_us),
+            own.usage.input.map(count),
+            own.usage.output.map(count),
+            own.actual_usd,
+            own.actual_input_usd,
+            own.usage.cache_read.map(count),
+            own.usage.cache_write.map(count),
+        )
     }
 
     fn from_numbers(first: i64, numbers: Numbers) -> Self {
@@ -145,33 +143,17 @@ impl Bundled {
     }
 }
 
-/// Each with a comma behind it.
-fn put(json: &mut Vec<u8>, number: i64) {
-    json.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-    json.push(b',');
-}
-
-fn put_count(json: &mut Vec<u8>, number: Option<u64>) {
-    match number {
-        Some(number) => put(json, count(number)),
-        None => json.extend_from_slice(b"null,"),
-    }
-}
-
-fn put_usd(json: &mut Vec<u8>, usd: Option<f64>) {
-    // Neither a number nor a vector can refuse.
-    let _ = serde_json::to_writer(&mut *json, &usd);
-    json.push(b',');
-}
-
-/// The rows of a bundle, which begins with number `first`. There must be one.
+/// The rows of a bundle, which begins with number `first`.
 pub(crate) fn write(first: i64, rows: impl Iterator<Item = Bundled>) -> Vec<u8> {
-    let mut json = Vec::with_capacity(MAX_ROWS * 128);
+    let mut json = Vec::with_capacity(MAX_ROWS * 96);
     json.push(b'[');
     for row in rows {
-        row.write(first, &mut json);
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        // Neither numbers nor a vector can refuse.
+        let _ = serde_json::to_writer(&mut json, &row.numbers(first));
     }
-    json.pop();
     json.push(b']');
     json
 }
