@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use crate::compose::{self, Draft, Stage};
 use crate::dialect::{self, DialectId};
 use crate::edit::{Edit, Plan, SkipReason, Target};
-use crate::json::{Cursor, Limits};
+use crate::json::Limits;
 use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
 use crate::models::{self, CacheKind};
 use crate::policy::{Cadence, Policy};
 use crate::recall::{self, Recall};
-use crate::report::{CacheMarks, Cached, Compress, EngineError, Report, Size, Verdict};
+use crate::report::{Cached, Compress, EngineError, Report, Size, Verdict};
 use crate::rounds::{self, Account};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
@@ -137,33 +137,6 @@ pub struct Applied<'a> {
     winner: Option<Mechanic>,
 }
 
-/// The key of a cache marker.
-const CACHE_MARKER: &str = "cache_control";
-
-fn cache_marks(view: &View<'_>) -> CacheMarks {
-    // Inside a text the quotes would be escaped.
-    let quoted = format!("\"{CACHE_MARKER}\"");
-    let has = |text: &str| memchr::memmem::find(text.as_bytes(), quoted.as_bytes()).is_some();
-    let (body, list) = (view.body(), view.list());
-    if list.is_some_and(|list| has(list.of(body))) {
-        return CacheMarks::Turns;
-    }
-    if !has(body) {
-        return CacheMarks::None;
-    }
-    // On the top level it is for the request as a whole. The body was read with its own limit, so this depth
-    // always does.
-    let mut is_for_all = false;
-    let read = Cursor::over(body, 1024).object(|cursor, key| {
-        is_for_all |= key.is(body, CACHE_MARKER);
-        cursor.skip().map(drop)
-    });
-    match read {
-        Ok(_) if !is_for_all => CacheMarks::Head,
-        _ => CacheMarks::Turns,
-    }
-}
-
 /// Read, plan, guard, lower and apply: everything but the last look. Public for benchmarks.
 ///
 /// # Errors
@@ -215,7 +188,7 @@ pub fn apply<'a>(
         .map_or(view.body().len(), |list| list.end as usize);
     report.bytes_behind_turns = view.body().len() - list_end;
     if report.terms.rules.kind == CacheKind::Marked {
-        report.cache_marks = cache_marks(&view);
+        report.cache_marks = dialect::cache_marks(&view);
     }
     report.claim = Some(claim);
     let output = splices.apply(view.body());

@@ -3,12 +3,14 @@
 //! **Invariant:** JSON shapes are known here and in `lower`, nowhere else.
 
 mod anthropic_messages;
+mod cache_marks;
 mod detect;
 mod gemini_generate_content;
 mod openai_chat;
 mod openai_responses;
 mod read;
 
+pub(crate) use cache_marks::cache_marks;
 pub use detect::detect;
 
 use crate::json::{Cursor, JsonError, Limits, path_at};
