@@ -72,11 +72,6 @@ fn count(count: u64) -> i64 {
 }
 
 impl Bundled {
-    /// Whether figures can be kept in a bundle.
-    pub(crate) fn holds(own: &Figures) -> bool {
-        own.fresh.is_some() && own.bytes_after == own.bytes_before
-    }
-
     fn numbers(&self, first: i64) -> Numbers {
         let own = &self.own;
         (

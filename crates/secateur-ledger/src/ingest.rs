@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+use crate::entry::Entry;
 use crate::error::LedgerError;
-use crate::plain::{Entry, Figures};
 use crate::record::{MAX_PLAN_BYTES, Record};
 use crate::rollup::Rollup;
 use crate::scores::SCORE;
@@ -41,21 +41,34 @@ pub(crate) fn write(
     rest: &dyn Fn(),
 ) -> Result<Written, LedgerError> {
     match in_transaction(store, |store| write_all(store, records, sight, rest)) {
-        Err(LedgerError::BadValue(_)) if records.len() > 1 => {
-            let mut sum = Written::default();
-            for record in records {
-                let one = write(store, std::slice::from_ref(record), sight, rest)?;
-                sum.new += one.new;
-                sum.impossible += one.impossible;
+        Err(LedgerError::BadValue(_)) => match records {
+            [Record::Sheaf(sheaf)] => {
+                let single: Vec<Record> = sheaf.single().collect();
+                write_each(store, &single, sight, rest)
             }
-            Ok(sum)
-        }
-        Err(LedgerError::BadValue(_)) => Ok(Written {
-            new: 0,
-            impossible: records.len(),
-        }),
+            [_] | [] => Ok(Written {
+                new: 0,
+                impossible: records.len(),
+            }),
+            _ => write_each(store, records, sight, rest),
+        },
         other => other.map(|new| Written { new, impossible: 0 }),
     }
+}
+
+fn write_each(
+    store: &mut dyn Store,
+    records: &[Record],
+    sight: Sight,
+    rest: &dyn Fn(),
+) -> Result<Written, LedgerError> {
+    let mut sum = Written::default();
+    for record in records {
+        let one = write(store, std::slice::from_ref(record), sight, rest)?;
+        sum.new += one.new;
+        sum.impossible += one.impossible;
+    }
+    Ok(sum)
 }
 
 fn write_all(
@@ -64,25 +77,16 @@ fn write_all(
     sight: Sight,
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
-    let whole = records.iter().filter_map(|record| match record {
-        Record::Row(row) => Some(Figures::of(row)),
-        _ => None,
-    });
-    let whole: Vec<Figures> = whole.collect();
-    let mut own_of_whole = whole.iter();
-    let mut rows: Vec<Entry<'_>> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Row(like) => own_of_whole.next().map(|own| Entry { own, like }),
-            Record::Plain(plain) => {
-                let (like, own) = plain.parts();
-                Some(Entry { own, like })
-            }
-            Record::Score(_) | Record::Shadow(_) => None,
-        })
-        .collect();
+    let mut rows: Vec<Entry<'_>> = Vec::with_capacity(Record::count_all(records));
+    for record in records {
+        match record {
+            Record::Row(row) => rows.push(Entry::of(row)),
+            Record::Sheaf(sheaf) => rows.extend(sheaf.entries()),
+            Record::Score(_) | Record::Shadow(_) => {}
+        }
+    }
     Entry::sort(&mut rows);
-    let rows = store.insert_rows(&rows, sight, rest)?;
+    let rows = store.insert_rows(rows, sight, rest)?;
     let mut rollup = Rollup::default();
     rows.iter().for_each(|entry| rollup.add(*entry));
     rollup.write(store)?;

@@ -27,7 +27,7 @@ use crate::row::{Millis, Row};
 use crate::scores;
 use crate::seal::Seal;
 use crate::shadow::{self, ShadowCall, ShadowCost};
-use crate::stats::{Counters, LedgerStats};
+use crate::stats::LedgerStats;
 use crate::store::Store;
 use crate::totals;
 use crate::worker::Shared;
@@ -71,7 +71,7 @@ pub(crate) struct Writing {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(writing) = &self.writing {
-            writing.shared.queue.close();
+            writing.shared.close();
         }
     }
 }
@@ -139,13 +139,17 @@ impl Ledger {
     /// Records a request that no mechanic looked at, in the same way and with less work than by its row. It has no
     /// session, no steps and nothing else but this.
     pub fn record_plain(&self, id: &str, alike: &Alike<'_>, figures: Figures) {
-        self.push(Record::plain(id, alike, figures), None);
+        let Some(writing) = &self.inner.writing else {
+            return;
+        };
+        let lost = writing.shared.queue.push_plain(id, alike, figures);
+        writing.shared.lose(lost);
     }
 
     /// Records a request whose plan is written out later, off the caller's thread. A plan that the row
     /// has already is replaced.
     pub fn record_with_plan(&self, row: Row, plan: LatePlan) {
-        self.push(Record::with_late_plan(row), Some(plan));
+        self.push(Record::of(row), Some(plan));
     }
 
     /// Records a score, in the same way.
@@ -163,7 +167,7 @@ impl Ledger {
             return;
         };
         if !writing.shared.queue.push(record, plan) {
-            Counters::add(&writing.shared.counters.lost, 1);
+            writing.shared.lose(1);
         }
     }
 
@@ -446,10 +450,7 @@ impl Ledger {
         let Some(writing) = &self.inner.writing else {
             return LedgerStats::default();
         };
-        let queued = {
-            let state = writing.shared.queue.lock();
-            usize::try_from(state.accepted - state.settled).unwrap_or(usize::MAX)
-        };
+        let queued = writing.shared.queue.unsettled();
         writing.shared.counters.show(queued)
     }
 
@@ -460,7 +461,7 @@ impl Ledger {
             return;
         };
         let mut settled = writing.shared.queue.settled();
-        let up_to = writing.shared.queue.want_flush();
+        let up_to = writing.shared.want_flush();
         // The sender lives as long as this handle.
         let _ = settled.wait_for(|&settled| settled >= up_to).await;
     }
@@ -470,7 +471,7 @@ impl Ledger {
         let Some(writing) = &self.inner.writing else {
             return;
         };
-        writing.shared.queue.close();
+        writing.shared.close();
         let done =
             std::mem::take(&mut *writing.done.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in done {

@@ -7,9 +7,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::alike::Alike;
 use crate::ingest::Sight;
+use crate::lanes::{Lanes, Taken};
 use crate::late_plan::LatePlan;
+use crate::plain::Figures;
 use crate::record::Record;
+use crate::sheaf::Sheaf;
 
 /// Records in one transaction.
 pub(crate) const BATCH_ROWS: usize = 2_000;
@@ -30,6 +34,8 @@ pub(crate) enum Flight {
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     pub(crate) records: Arc<Vec<Record>>,
+    /// How many these are.
+    pub(crate) count: usize,
     pub(crate) since: Instant,
     pub(crate) state: Flight,
     pub(crate) sight: Sight,
@@ -72,6 +78,8 @@ impl Waiting {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     records: VecDeque<Waiting>,
+    /// How many these are.
+    len: usize,
     bytes: usize,
     /// Records ever accepted, taken out, and settled.
     pub(crate) accepted: u64,
@@ -88,40 +96,44 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn len(&self) -> usize {
-        self.records.len()
+        self.len
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        !self.records.is_empty() && (self.records.len() >= BATCH_ROWS || self.taken < self.flush_to)
+        self.len > 0 && (self.len >= BATCH_ROWS || self.taken < self.flush_to)
     }
 
     /// What fits into one batch. All of it at once, if it does: whoever is interrupted here keeps requests waiting.
     pub(crate) fn take_batch(&mut self) -> VecDeque<Waiting> {
-        let batch = if self.records.len() <= BATCH_ROWS && self.bytes <= BATCH_BYTES {
-            self.bytes = 0;
+        let (mut taken, mut bytes) = (self.len, self.bytes);
+        let batch = if taken <= BATCH_ROWS && bytes <= BATCH_BYTES {
             let room = VecDeque::with_capacity(self.records.len());
             std::mem::replace(&mut self.records, room)
         } else {
-            let mut bytes = 0;
+            (taken, bytes) = (0, 0);
             let fits = |waiting: &&Waiting| {
-                let is_room = bytes < BATCH_BYTES;
-                bytes += if is_room { waiting.bytes } else { 0 };
+                let is_room = taken < BATCH_ROWS && bytes < BATCH_BYTES;
+                if is_room {
+                    taken += waiting.record.count();
+                    bytes += waiting.bytes;
+                }
                 is_room
             };
-            let rows = self.records.iter().take(BATCH_ROWS);
-            let rows = rows.take_while(fits).count();
-            self.bytes = self.bytes.saturating_sub(bytes);
-            self.records.drain(..rows).collect()
+            let records = self.records.iter().take_while(fits).count();
+            self.records.drain(..records).collect()
         };
-        self.taken += batch.len() as u64;
+        self.len = self.len.saturating_sub(taken);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.taken += taken as u64;
         batch
     }
 
     /// A batch that found no place is the first again.
     pub(crate) fn put_back(&mut self, batch: Vec<Record>) {
-        self.taken -= batch.len() as u64;
         for record in batch.into_iter().rev() {
             let record = Waiting::new(record, None);
+            self.taken -= record.record.count() as u64;
+            self.len += record.record.count();
             self.bytes += record.bytes;
             self.records.push_front(record);
         }
@@ -137,6 +149,8 @@ pub(crate) struct Queue {
     pub(crate) for_writer: Condvar,
     /// Counts settled records.
     settled: tokio::sync::watch::Sender<u64>,
+    /// What comes before the queue.
+    lanes: Lanes,
     max_rows: usize,
 }
 
@@ -147,6 +161,7 @@ impl Queue {
             for_mover: Condvar::new(),
             for_writer: Condvar::new(),
             settled: tokio::sync::watch::Sender::new(0),
+            lanes: Lanes::new(max_rows),
             max_rows: max_rows.max(1),
         }
     }
@@ -159,28 +174,63 @@ impl Queue {
     /// Whether there was room.
     pub(crate) fn push(&self, record: Record, plan: Option<LatePlan>) -> bool {
         let record = Waiting::new(record, plan);
-        let bytes = record.bytes;
+        let (count, bytes) = (record.record.count(), record.bytes);
         let mut state = self.lock();
-        if state.is_closed
-            || state.records.len() >= self.max_rows
-            || state.bytes + bytes > QUEUE_BYTES
+        if state.is_closed || state.len + count > self.max_rows || state.bytes + bytes > QUEUE_BYTES
         {
             return false;
         }
+        let full = BATCH_ROWS.min(self.max_rows);
+        let was_full = state.len >= full;
         state.records.push_back(record);
+        state.len += count;
         state.bytes += bytes;
-        state.accepted += 1;
-        let is_full_batch = state.records.len() == BATCH_ROWS.min(self.max_rows);
+        state.accepted += count as u64;
+        let is_full = state.len >= full;
         drop(state);
-        if is_full_batch {
+        if is_full && !was_full {
             self.for_mover.notify_one();
         }
         true
     }
 
+    /// A request that no mechanic looked at; how many records found no room.
+    pub(crate) fn push_plain(&self, id: &str, alike: &Alike<'_>, own: Figures) -> usize {
+        let mut lost = 0;
+        let hand_on = |sheaf| lost = self.push_sheaf(sheaf);
+        match self.lanes.add(id, alike, own, hand_on) {
+            Taken::Waits => lost,
+            Taken::Alone(record) => usize::from(!self.push(record, None)),
+            Taken::Refused => 1,
+        }
+    }
+
+    fn push_sheaf(&self, sheaf: Sheaf) -> usize {
+        let count = sheaf.len();
+        if self.push(Record::Sheaf(sheaf), None) {
+            0
+        } else {
+            count
+        }
+    }
+
+    /// Takes in what waits before the queue; how many records found no room.
+    pub(crate) fn empty_lanes(&self) -> usize {
+        let mut lost = 0;
+        self.lanes.empty(|sheaf| lost += self.push_sheaf(sheaf));
+        lost
+    }
+
+    /// Records that are neither in the database nor in the spool.
+    pub(crate) fn unsettled(&self) -> usize {
+        let before = self.lanes.rows();
+        let state = self.lock();
+        before + usize::try_from(state.accepted - state.settled).unwrap_or(usize::MAX)
+    }
+
     /// Whether it is so full that waiting for the database risks losing records.
     pub(crate) fn is_crowded(&self, state: &State) -> bool {
-        state.records.len() >= self.max_rows / 4 * 3 || state.bytes >= QUEUE_BYTES / 4 * 3
+        state.len >= self.max_rows / 4 * 3 || state.bytes >= QUEUE_BYTES / 4 * 3
     }
 
     pub(crate) fn settle(&self, state: &mut State, count: usize) {
@@ -192,7 +242,7 @@ impl Queue {
         self.settled.subscribe()
     }
 
-    /// Wants everything accepted so far out; up to where that is.
+    /// Wants everything accepted so far out; up to where that is. Nothing of it may be left in the lanes.
     pub(crate) fn want_flush(&self) -> u64 {
         let mut state = self.lock();
         state.flush_to = state.accepted;
@@ -202,13 +252,17 @@ impl Queue {
         up_to
     }
 
-    pub(crate) fn close(&self) {
+    /// Takes in what waits before the queue, and nothing more; how many records found no room.
+    pub(crate) fn close(&self) -> usize {
+        let mut lost = 0;
+        self.lanes.close(|sheaf| lost += self.push_sheaf(sheaf));
         let mut state = self.lock();
         state.is_closed = true;
         state.flush_to = state.accepted;
         drop(state);
         self.for_mover.notify_all();
         self.for_writer.notify_all();
+        lost
     }
 
     pub(crate) fn wait<'a>(

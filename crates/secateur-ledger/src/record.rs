@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::alike::Alike;
 use crate::control::Score;
 use crate::late_plan::LatePlan;
 use crate::number::LAST_TIME;
-use crate::plain::{Figures, Plain};
 use crate::row::Row;
 use crate::shadow::ShadowCall;
+use crate::sheaf::Sheaf;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
 pub(crate) const MAX_PLAN_BYTES: usize = 256 * 1024;
@@ -22,9 +21,9 @@ const MAX_STEPS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Record {
     Row(Box<Row>),
-    /// A row as well, in the spool not to be told from others.
-    #[serde(rename = "Row", skip_deserializing)]
-    Plain(Plain),
+    /// Many rows. In the spool each is one by itself.
+    #[serde(skip)]
+    Sheaf(Sheaf),
     Score(Score),
     Shadow(ShadowCall),
 }
@@ -32,26 +31,21 @@ pub(crate) enum Record {
 impl Record {
     /// A row, fit for any database.
     pub(crate) fn of(mut row: Row) -> Self {
-        if let Some(plain) = Plain::like_another(&row) {
-            return Self::Plain(plain);
-        }
-        fit_row(&mut row);
-        match Plain::of(&row) {
-            Some(plain) => Self::Plain(plain),
-            None => Self::Row(Box::new(row)),
-        }
-    }
-
-    /// A request that no mechanic looked at: no row is made for it where there was one like it.
-    pub(crate) fn plain(id: &str, alike: &Alike<'_>, figures: Figures) -> Self {
-        let found = Plain::find(alike, figures);
-        found.map_or_else(|| Self::of(alike.row(id, &figures)), Self::Plain)
-    }
-
-    /// A row whose plan comes later.
-    pub(crate) fn with_late_plan(mut row: Row) -> Self {
         fit_row(&mut row);
         Self::Row(Box::new(row))
+    }
+
+    /// How many it is.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Sheaf(sheaf) => sheaf.len(),
+            _ => 1,
+        }
+    }
+
+    /// How many all of them are.
+    pub(crate) fn count_all(records: &[Self]) -> usize {
+        records.iter().map(Self::count).sum()
     }
 
     /// Roughly what it takes in memory.
@@ -62,7 +56,7 @@ impl Record {
                 let steps: usize = row.steps.iter().map(|step| 80 + text(&step.skipped)).sum();
                 size_of::<Row>() + 200 + steps + text(&row.plan) + text(&row.failed_open)
             }
-            Self::Plain(_) => size_of::<Self>(),
+            Self::Sheaf(sheaf) => sheaf.bytes(),
             Self::Score(score) => {
                 size_of::<Score>() + score.workload.len() + score.stack.len() + 64
             }

@@ -2,13 +2,15 @@
 //! model, and per session.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use crate::columns::is_error;
+use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
-use crate::plain::Entry;
+use crate::plain::Figures;
 use crate::query::Totals;
-use crate::row::Millis;
+use crate::row::{Millis, Row};
 use crate::store::{Store, Value};
 
 /// One sum of [`Totals`]: its column in `daily`, whether it is money, and what a row of `audit` adds.
@@ -79,7 +81,7 @@ const COUNTED_BILLED_READ: &str = "CASE WHEN predicted_tokens_after IS NOT NULL 
 const COUNTED_BILLED_WRITE: &str = "CASE WHEN predicted_tokens_after IS NOT NULL AND input_tokens IS NOT NULL THEN cache_write_tokens END";
 
 /// Adds one row.
-pub(crate) fn add_row(totals: &mut Totals, Entry { own, like: row }: Entry<'_>) {
+pub(crate) fn add_row(totals: &mut Totals, row: &Row, own: &Figures) {
     let receipt = &row.receipt;
     totals.requests += 1;
     totals.changed += u64::from(!row.stack.is_empty());
@@ -218,6 +220,26 @@ pub(crate) fn totals_from(values: Vec<Value<'_>>) -> Result<Totals, LedgerError>
     })
 }
 
+/// Adds sums to those of a day.
+static ADD_TO_DAY: LazyLock<String> = LazyLock::new(|| {
+    let names: Vec<&str> = SUMS.iter().map(|&(name, ..)| name).collect();
+    let slots: Vec<String> = (1..=names.len() + 4).map(|at| format!("${at}")).collect();
+    let additions: Vec<String> = names
+        .iter()
+        .map(|name| format!("{name} = daily.{name} + excluded.{name}"))
+        .collect();
+    format!(
+        "INSERT INTO daily (day, workload, stack, model, {}) VALUES ({}) \
+         ON CONFLICT (day, workload, stack, model) DO UPDATE SET {}",
+        names.join(", "),
+        slots.join(", "),
+        additions.join(", ")
+    )
+});
+
+/// Rows that are remembered for those like them.
+const MAX_RECENT: usize = 8;
+
 /// The number of the day since 1970, workload, stack and model.
 type DayKey<'r> = (i64, &'r str, &'r str, &'r str);
 type SessionKey<'r> = (&'r str, &'r str, bool);
@@ -235,16 +257,16 @@ pub(crate) struct Rollup<'r> {
     days: Vec<(DayKey<'r>, Totals)>,
     /// Where in `days` a key is.
     places: HashMap<DayKey<'r>, usize>,
+    /// Where rows are counted that others are like, with their day.
+    recent: Vec<(&'r Row, i64, usize)>,
     sessions: BTreeMap<SessionKey<'r>, SessionSum>,
 }
 
 impl<'r> Rollup<'r> {
     pub(crate) fn add(&mut self, entry: Entry<'r>) {
-        let Entry { own, like: row } = entry;
-        let model = row.model.as_deref().unwrap_or_default();
-        let day = own.at.div_euclid(DAY_MS);
-        let key = (day, row.workload.as_str(), row.stack.as_str(), model);
-        add_row(self.day(key), entry);
+        let (row, own) = (entry.like, entry.figures());
+        let place = self.place(own.at.div_euclid(DAY_MS), row);
+        add_row(&mut self.days[place].1, row, &own);
         if let (Some(session), Some(usd)) = (&row.session, own.actual_input_usd) {
             let key = (row.workload.as_str(), session.as_str(), row.held_out);
             let sum = self.sessions.entry(key).or_insert(SessionSum {
@@ -258,35 +280,29 @@ impl<'r> Rollup<'r> {
         }
     }
 
-    /// The sums under a key. Most rows have that of the first.
-    fn day(&mut self, key: DayKey<'r>) -> &mut Totals {
-        let place = match self.days.first() {
-            Some((first, _)) if *first == key => 0,
-            _ => *self.places.entry(key).or_insert(self.days.len()),
+    /// Where a row is counted.
+    fn place(&mut self, day: i64, row: &'r Row) -> usize {
+        let is_same = |(known, its_day, _): &&(&Row, i64, usize)| {
+            std::ptr::eq(*known, row) && *its_day == day
         };
+        if let Some(&(_, _, place)) = self.recent.iter().find(is_same) {
+            return place;
+        }
+        let model = row.model.as_deref().unwrap_or_default();
+        let key = (day, row.workload.as_str(), row.stack.as_str(), model);
+        let place = *self.places.entry(key).or_insert(self.days.len());
         if place == self.days.len() {
             self.days.push((key, Totals::default()));
         }
-        &mut self.days[place].1
+        self.recent.truncate(MAX_RECENT - 1);
+        self.recent.insert(0, (row, day, place));
+        place
     }
 
     /// In the order of keys: replicas lock the rows of `daily` in the same order and cannot wait for each other in a
     /// circle.
     pub(crate) fn write(mut self, store: &mut dyn Store) -> Result<(), LedgerError> {
         self.days.sort_by_key(|(key, _)| *key);
-        let names: Vec<&str> = SUMS.iter().map(|&(name, ..)| name).collect();
-        let slots: Vec<String> = (1..=names.len() + 4).map(|at| format!("${at}")).collect();
-        let additions: Vec<String> = names
-            .iter()
-            .map(|name| format!("{name} = daily.{name} + excluded.{name}"))
-            .collect();
-        let sql = format!(
-            "INSERT INTO daily (day, workload, stack, model, {}) VALUES ({}) \
-             ON CONFLICT (day, workload, stack, model) DO UPDATE SET {}",
-            names.join(", "),
-            slots.join(", "),
-            additions.join(", ")
-        );
         for ((day, workload, stack, model), totals) in self.days {
             let mut row = vec![
                 Value::owned(day_of(day * DAY_MS)),
@@ -295,7 +311,7 @@ impl<'r> Rollup<'r> {
                 Value::text(model),
             ];
             row.extend(values(&totals));
-            store.execute(&sql, &row)?;
+            store.execute(&ADD_TO_DAY, &row)?;
         }
         for ((workload, session, held_out), sum) in self.sessions {
             store.execute(

@@ -98,7 +98,7 @@ impl Spool {
         }
         segment.bytes += bytes.len() as u64;
         self.bytes += bytes.len() as u64;
-        self.records += records.len();
+        self.records += Record::count_all(records);
         if segment.bytes < SEGMENT_BYTES {
             self.open = Some(segment);
         }

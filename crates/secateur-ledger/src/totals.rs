@@ -153,16 +153,15 @@ fn from_rows(
         add(groups, &totals);
     }
     if store.database() == Database::Sqlite {
-        bundles::each(store, filter, |entry| {
-            let row = entry.like;
+        bundles::each(store, filter, |row, own| {
             let group = match by {
                 GroupBy::All => Cow::Borrowed(""),
                 GroupBy::Workload => row.workload.as_str().into(),
                 GroupBy::Stack => row.stack.as_str().into(),
                 GroupBy::Model => row.model.as_deref().unwrap_or_default().into(),
-                GroupBy::Day => day_of(entry.own.at).into(),
+                GroupBy::Day => day_of(own.at).into(),
             };
-            add_row(sum_of(groups, &group), entry);
+            add_row(sum_of(groups, &group), row, own);
         })?;
     }
     Ok(())

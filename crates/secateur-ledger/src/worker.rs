@@ -52,6 +52,24 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Counts records that found no room.
+    pub(crate) fn lose(&self, records: usize) {
+        if records > 0 {
+            Counters::add(&self.counters.lost, records);
+        }
+    }
+
+    /// Wants everything recorded so far out; up to where that is.
+    pub(crate) fn want_flush(&self) -> u64 {
+        self.lose(self.queue.empty_lanes());
+        self.queue.want_flush()
+    }
+
+    /// Nothing is taken any more.
+    pub(crate) fn close(&self) {
+        self.lose(self.queue.close());
+    }
+
     fn spool(&self) -> MutexGuard<'_, Spool> {
         self.spool.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,6 +101,9 @@ pub(crate) fn move_batches(shared: &Shared) {
     loop {
         let now = Instant::now();
         if now >= next_tick {
+            drop(state);
+            shared.lose(queue.empty_lanes());
+            state = queue.lock();
             state.flush_to = state.accepted;
             next_tick = now + shared.flush_every;
         }
@@ -112,7 +133,7 @@ pub(crate) fn move_batches(shared: &Shared) {
         }
     }
     let left = state.len();
-    Counters::add(&shared.counters.lost, left);
+    shared.lose(left);
     queue.settle(&mut state, left);
     state.is_drained = true;
     drop(state);
@@ -152,7 +173,8 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             let is_same = |batch: &&mut InFlight| Arc::ptr_eq(&batch.records, &records);
             if is_spooled && let Some(batch) = state.in_flight.as_mut().filter(is_same) {
                 batch.is_spooled = true;
-                queue.settle(&mut state, records.len());
+                let count = batch.count;
+                queue.settle(&mut state, count);
             }
             (state, is_spooled)
         }
@@ -161,9 +183,11 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             drop(state);
             // Nobody but this thread puts a batch in flight.
             let records = Arc::new(write_out(queue, batch));
+            let count = Record::count_all(&records);
             let mut state = queue.lock();
             state.in_flight = Some(InFlight {
                 records,
+                count,
                 since: Instant::now(),
                 state: Flight::Pending,
                 sight: Sight::First,
@@ -186,7 +210,7 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             let is_spooled = shared.put_in_spool(&records);
             let mut state = queue.lock();
             if is_spooled {
-                queue.settle(&mut state, records.len());
+                queue.settle(&mut state, Record::count_all(&records));
             } else {
                 state.put_back(records);
             }
@@ -296,8 +320,8 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         if state.is_drained {
             // The last batch had its last try.
             if let Some(batch) = state.in_flight.take().filter(|batch| !batch.is_spooled) {
-                Counters::add(&shared.counters.lost, batch.records.len());
-                queue.settle(&mut state, batch.records.len());
+                shared.lose(batch.count);
+                queue.settle(&mut state, batch.count);
             }
             drop(state);
             // A ledger that is closed in peace leaves nothing in the spool.
@@ -367,10 +391,11 @@ fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>, sig
         (Ok(written), batch) => {
             shared.counters.note_back();
             let is_settled = batch.is_some_and(|batch| batch.is_spooled);
-            count(shared, records.len(), &written);
+            let all = Record::count_all(records);
+            count(shared, all, &written);
             state.in_flight = None;
             if !is_settled {
-                queue.settle(&mut state, records.len());
+                queue.settle(&mut state, all);
             }
         }
         (Err(_), Some(batch)) => batch.state = Flight::Failed,
@@ -382,7 +407,7 @@ fn write_batch(shared: &Shared, line: &mut Line, records: &Arc<Vec<Record>>, sig
 
 fn count(shared: &Shared, records: usize, written: &Written) {
     Counters::add(&shared.counters.written, records - written.impossible);
-    Counters::add(&shared.counters.lost, written.impossible);
+    shared.lose(written.impossible);
     if written.impossible > 0 {
         shared
             .counters
@@ -443,7 +468,7 @@ fn replay_segment(
             return Ok(());
         }
     };
-    Counters::add(&shared.counters.lost, frames.unknown);
+    shared.lose(frames.unknown);
     for records in frames.records.chunks(BATCH_ROWS) {
         let pace = Pace::new(&shared.queue);
         let written = ingest::write(store, records, Sight::Again, &|| pace.rest())?;
@@ -461,7 +486,7 @@ fn replay_segment(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plain::Entry;
+    use crate::entry::Entry;
     use crate::spool::MAX_SPOOL_BYTES;
     use crate::store::{Table, Value};
 
@@ -501,11 +526,11 @@ mod tests {
         }
         fn insert_rows<'r>(
             &mut self,
-            rows: &[Entry<'r>],
+            rows: Vec<Entry<'r>>,
             _: Sight,
             _: &dyn Fn(),
         ) -> Result<Vec<Entry<'r>>, LedgerError> {
-            Ok(rows.to_vec())
+            Ok(rows)
         }
     }
 

@@ -54,17 +54,17 @@ pub fn is_page_path(path: &str) -> bool {
 /// Whether a browser wants to show what it asks for. What a provider answers would be shown under the pages' own
 /// address, and its scripts could do what the reader may do. Libraries send none of these headers.
 pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
-    let is = |name: &str, values: &[&str]| {
-        let value = headers.get(name).and_then(|value| value.to_str().ok());
-        value.is_some_and(|value| values.contains(&value))
-    };
-    is("sec-fetch-mode", &["navigate"])
-        || is(
-            "sec-fetch-dest",
-            &["document", "iframe", "frame", "embed", "object"],
-        )
-        // Over plain HTTP from elsewhere than loopback, browsers tell no more than this.
-        || is("upgrade-insecure-requests", &["1"])
+    // One walk over the few that there are: every request comes by here.
+    headers.iter().any(|(name, value)| {
+        let telling: &[&[u8]] = match name.as_str() {
+            "sec-fetch-mode" => &[b"navigate"],
+            "sec-fetch-dest" => &[b"document", b"iframe", b"frame", b"embed", b"object"],
+            // Over plain HTTP from elsewhere than loopback, browsers tell no more than this.
+            "upgrade-insecure-requests" => &[b"1"],
+            _ => return false,
+        };
+        telling.contains(&value.as_bytes())
+    })
 }
 
 /// What a browser is told that followed a link to a provider's path.

@@ -7,7 +7,7 @@ use super::{MAX_SERIES, Sql, all_of, series_terms};
 use crate::bundle::{self, BETWEEN, Bundled, MAX_ROWS};
 use crate::error::LedgerError;
 use crate::number::{LAST_TURN, first_at, fresh, time_of};
-use crate::plain::Entry;
+use crate::plain::Figures;
 use crate::query::Filter;
 use crate::row::{ReceiptRow, Row};
 use crate::store::{Store, Value};
@@ -198,8 +198,7 @@ impl Likes {
     /// The whole row.
     fn row(&self, bundled: &Bundled) -> Option<Row> {
         let like = self.of(bundled)?;
-        let own = &bundled.own;
-        Some(Entry { own, like }.row())
+        Some(bundled.own.row_like(like))
     }
 }
 
@@ -276,11 +275,11 @@ pub(super) fn newest(
     Ok(found.iter().filter_map(row).collect())
 }
 
-/// Shows each row that fits, a few bundles at a time.
+/// Shows each row that fits, as one like it and its figures, a few bundles at a time.
 pub(crate) fn each(
     store: &mut dyn Store,
     filter: &Filter,
-    mut show: impl FnMut(Entry<'_>),
+    mut show: impl FnMut(&Row, &Figures),
 ) -> Result<(), LedgerError> {
     let Some(mut walk) = Walk::new(store, filter, None)? else {
         return Ok(());
@@ -290,10 +289,7 @@ pub(crate) fn each(
         likes.learn(store, &rows)?;
         for row in &rows {
             if let Some(like) = likes.of(row) {
-                show(Entry {
-                    own: &row.own,
-                    like,
-                });
+                show(like, &row.own);
             }
         }
     }

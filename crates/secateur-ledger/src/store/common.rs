@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use rusqlite::types::Value as Any;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
+use crate::columns::is_trouble;
+use crate::plain::is_plain;
 use crate::row::Row;
 
 /// Most that is remembered of what the tables hold.
@@ -12,11 +14,19 @@ const MAX_KNOWN: usize = 4_096;
 /// Rows before this one that are looked at for the same.
 const MAX_RECENT: usize = 8;
 
-/// The numbers of what a row has in common with others.
+/// What is known of a row by what it has in common with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Common {
+    /// The numbers.
     pub(super) series: i64,
     pub(super) kind: i64,
+    /// See [`tells_by_figures`].
+    pub(super) tells_by_figures: bool,
+}
+
+/// Whether there is nothing to be found of a row but by its time and series, and nothing to be told of it but figures.
+fn tells_by_figures(row: &Row) -> bool {
+    is_plain(row) && row.stack.is_empty() && !is_trouble(row)
 }
 
 /// A batch's rows with their numbers, the last one found first.
@@ -81,16 +91,26 @@ impl Commons {
         row: &'r Row,
         recent: &mut Recent<'r>,
     ) -> rusqlite::Result<Common> {
-        let found = recent
-            .iter()
-            .position(|(known, _)| std::ptr::eq(*known, row) || known.alike() == row.alike());
-        if let Some((at, &(_, common))) = found.and_then(|at| Some((at, recent.get(at)?))) {
+        // Most rows are like one that was here before, and what is the same in memory needs no comparing.
+        let is_same = |(known, _): &(&Row, Common)| std::ptr::eq(*known, row);
+        if let Some(at) = recent.iter().position(is_same) {
             recent.swap(0, at);
-            return Ok(common);
+            return Ok(recent[0].1);
         }
+        let alike = recent
+            .iter()
+            .find(|(known, _)| known.alike() == row.alike());
+        let (series, kind) = match alike {
+            Some((_, common)) => (common.series, common.kind),
+            None => (
+                self.number(connection, "series", &SERIES, &series(row))?,
+                self.number(connection, "kind", &KIND, &kind(row))?,
+            ),
+        };
         let common = Common {
-            series: self.number(connection, "series", &SERIES, &series(row))?,
-            kind: self.number(connection, "kind", &KIND, &kind(row))?,
+            series,
+            kind,
+            tells_by_figures: tells_by_figures(row),
         };
         recent.truncate(MAX_RECENT - 1);
         recent.insert(0, (row, common));

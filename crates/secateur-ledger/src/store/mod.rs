@@ -18,9 +18,9 @@ pub(crate) use address::Address;
 pub(crate) use migrate::{check_version, is_behind, migrate};
 pub(crate) use value::{Kind, Table, Value};
 
+use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::Sight;
-use crate::plain::Entry;
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) trait Store: Send {
     /// must be in the order of time and id. `rest` is called between portions.
     fn insert_rows<'r>(
         &mut self,
-        rows: &[Entry<'r>],
+        rows: Vec<Entry<'r>>,
         sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError>;

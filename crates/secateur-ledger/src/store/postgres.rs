@@ -14,9 +14,9 @@ use super::tls::Tls;
 use super::value::{Kind, Table, Value};
 use super::{Database, Store};
 use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
+use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::{Sight, pack};
-use crate::plain::Entry;
 use crate::row::Row;
 
 /// Statements that are kept prepared on one connection.
@@ -262,7 +262,7 @@ impl Store for Postgres {
     /// All in one portion: each is a conversation with the server.
     fn insert_rows<'r>(
         &mut self,
-        rows: &[Entry<'r>],
+        rows: Vec<Entry<'r>>,
         _: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {

@@ -11,9 +11,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 use super::sqlite_rows::Rows;
 use super::value::{Table, Value};
 use super::{Database, Store};
+use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::Sight;
-use crate::plain::Entry;
+
+const PAGE_BYTES: u32 = 16 << 10;
+/// What the log may come to before it is brought home, in pages as above.
+const LOG_BYTES: u32 = 4 << 20;
 
 pub(crate) struct Sqlite {
     connection: Connection,
@@ -47,13 +51,15 @@ impl Sqlite {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(Duration::from_secs(5))?;
         if !read_only {
+            // Of a new file. A bundle of rows fits into one page, which is written and brought home in one piece.
+            connection.pragma_update(None, "page_size", PAGE_BYTES)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
             // Small, because all of it is brought home at once.
-            connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
+            connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
         }
-        // Negative: in KiB. Who writes comes back to few pages, and each that is new takes memory first.
-        let cache_kib = if read_only { 64 * 1024 } else { 16 * 1024 };
+        // Negative: in KiB. Who writes comes back to few pages, and what is kept of others is memory that is far away.
+        let cache_kib = if read_only { 64 * 1024 } else { 4 * 1024 };
         set_up(connection, cache_kib)
     }
 }
@@ -224,7 +230,7 @@ impl Store for Sqlite {
 
     fn insert_rows<'r>(
         &mut self,
-        rows: &[Entry<'r>],
+        rows: Vec<Entry<'r>>,
         sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {

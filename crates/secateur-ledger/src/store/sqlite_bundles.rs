@@ -9,9 +9,7 @@ use super::several::{Places, Several};
 use super::sqlite::explain;
 use super::sqlite_rows::Placed;
 use crate::bundle::{self, Bundled, MAX_ROWS, MAX_SPAN, MIN_ROWS};
-use crate::columns::is_trouble;
 use crate::error::LedgerError;
-use crate::plain::is_plain;
 
 /// New rows by how they are kept, in the order of their numbers.
 #[derive(Default)]
@@ -30,7 +28,7 @@ impl<'r> Split<'r> {
                 split.single.push(row);
                 continue;
             }
-            let is_far = |first: &Placed<'_>| row.entry.own.at - first.entry.own.at >= MAX_SPAN;
+            let is_far = |first: &Placed<'_>| row.entry.at - first.entry.at >= MAX_SPAN;
             if open.len() == MAX_ROWS || open.first().is_some_and(is_far) {
                 split.close(&mut open);
             }
@@ -51,10 +49,8 @@ impl<'r> Split<'r> {
     }
 }
 
-/// Whether there is nothing to be found of it but by its time and series, and nothing to be told of it but numbers.
 fn fits(row: &Placed<'_>) -> bool {
-    let like = row.entry.like;
-    Bundled::holds(row.entry.own) && is_plain(like) && like.stack.is_empty() && !is_trouble(like)
+    row.common.tells_by_figures && row.entry.fits_a_bundle()
 }
 
 /// The statements that write bundles.
@@ -87,7 +83,7 @@ impl Bundles {
                 seq: row.seq,
                 series: row.common.series,
                 kind: row.common.kind,
-                own: *row.entry.own,
+                own: row.entry.figures(),
             });
             let json = bundle::write(first.seq, bundled);
             let bind = |places: &mut Places<'_>, _: &()| {

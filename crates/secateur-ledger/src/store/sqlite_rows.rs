@@ -16,10 +16,10 @@ use super::sqlite::explain;
 use super::sqlite_bundles::{self, Bundles, Split};
 use crate::bundle::MAX_SPAN;
 use crate::columns::{is_trouble, steps_json};
+use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::{Sight, pack};
 use crate::number::{self, LAST_TURN, first_at};
-use crate::plain::Entry;
 use crate::row::Millis;
 
 const ROW: &[&str] = &[
@@ -108,19 +108,22 @@ impl Rows {
     pub(super) fn insert<'r>(
         &mut self,
         connection: &Connection,
-        rows: &[Entry<'r>],
+        mut rows: Vec<Entry<'r>>,
         sight: Sight,
         rest: &dyn Fn(),
     ) -> Result<Vec<Entry<'r>>, LedgerError> {
-        let placed = self.place(connection, rows, sight)?;
-        let new = placed.iter().map(|placed| placed.entry).collect();
+        let placed = self.place(connection, &rows, sight)?;
+        if placed.len() < rows.len() {
+            rows.clear();
+            rows.extend(placed.iter().map(|placed| placed.entry));
+        }
         let split = Split::of(placed);
         let insert = || {
             self.bundles.insert(connection, &split.bundles, rest)?;
             self.insert_single(connection, &split.single, rest)
         };
         insert().map_err(explain)?;
-        Ok(new)
+        Ok(rows)
     }
 
     fn insert_single(
@@ -162,11 +165,11 @@ impl Rows {
         let (mut names, mut recent) = (HashSet::new(), Recent::new());
         let (mut known, mut last) = (Known::default(), None);
         for &entry in rows {
-            let at = entry.own.at;
+            let at = entry.at;
             if sight == Sight::Again {
                 known.look(connection, at)?;
             }
-            let is_new = match entry.own.fresh {
+            let is_new = match entry.fresh {
                 // The same ones come one after the other.
                 Some(fresh) => {
                     last.replace((at, fresh)) != Some((at, fresh)) && known.is_new(at, fresh)
@@ -270,7 +273,7 @@ impl Known {
 }
 
 fn bind_row(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result<()> {
-    let Entry { own, like } = placed.entry;
+    let (like, own) = (placed.entry.like, placed.entry.figures());
     let bytes_after = Some(own.bytes_after).filter(|&bytes| bytes != own.bytes_before);
     places.put(Some(placed.seq))?;
     places.put(Some(placed.common.series))?;
@@ -322,7 +325,6 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plain::Figures;
     use crate::query::{After, Filter};
     use crate::row::Row;
     use crate::store::{Address, Store, in_transaction, migrate};
@@ -441,12 +443,7 @@ mod tests {
         let mut store = open(&folder);
         let one = row(AT, 1);
         let undone: Result<(), LedgerError> = in_transaction(store.as_mut(), |store| {
-            let own = Figures::of(&one);
-            let entry = Entry {
-                own: &own,
-                like: &one,
-            };
-            store.insert_rows(&[entry], Sight::First, &|| ())?;
+            store.insert_rows(vec![Entry::of(&one)], Sight::First, &|| ())?;
             Err(LedgerError::Closed)
         });
         assert!(undone.is_err());
