@@ -37,10 +37,10 @@ impl Filter {
     }
 }
 
-/// A place in the list of rows, newest first: rows strictly older than this one.
+/// A row's place in the list, newest first: strictly older rows come after it, strictly newer ones before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
-    /// Time of the last row seen.
+    /// The row's time.
     pub at: Millis,
     /// Its id.
     pub id: String,
