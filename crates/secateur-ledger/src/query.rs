@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::moment::DAY_MS;
-use crate::row::Millis;
+use crate::row::{Millis, Row};
 
 /// Which rows. Empty: all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,15 @@ pub struct After {
     pub at: Millis,
     /// Its id.
     pub id: String,
+}
+
+impl From<&Row> for After {
+    fn from(row: &Row) -> Self {
+        Self {
+            at: row.at,
+            id: row.id.clone(),
+        }
+    }
 }
 
 /// By what savings are added up.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use secateur_ledger::moment::Moment;
-use secateur_ledger::{CapturedCut, Filter, GroupBy, LedgerError, Recalled, Row};
+use secateur_ledger::{After, CapturedCut, Filter, GroupBy, LedgerError, Recalled, Row};
 
 use crate::catalog::WorkloadInfo;
 use crate::pages::audit_list::{AuditListPage, ListData};
 use crate::pages::audit_row::{Around, AuditRowPage};
 use crate::pages::kept_text::KeptTexts;
-use crate::pages::list_query::{ListQuery, Page, Seen, place};
+use crate::pages::list_query::{ListQuery, Page, Seen};
 use crate::pages::quality::{DAYS, QualityPage};
 use crate::pages::quality_list::QualityListPage;
 use crate::pages::start::StartPage;
@@ -120,7 +120,7 @@ impl Portal {
             workload: Some(row.workload.clone()),
             ..Filter::default()
         };
-        let here = place(row);
+        let here = After::from(row);
         let earlier = self.ledger.rows(&of_session, Some(&here), 1).await?;
         let later = self.ledger.rows_before(&of_session, &here, 1).await?;
         let id = |rows: Vec<Row>| rows.into_iter().next().map(|row| row.id);

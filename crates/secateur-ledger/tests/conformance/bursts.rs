@@ -3,9 +3,7 @@
 use secateur_ledger::{After, Filter, Ledger, Row};
 
 use crate::burst;
-use crate::plain_walk::{
-    fits, has_these_pages, has_these_sums, newest_first, place, without_plans,
-};
+use crate::plain_walk::{fits, has_these_pages, has_these_sums, newest_first, without_plans};
 use crate::settled;
 use crate::suite::open;
 
@@ -76,7 +74,7 @@ pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
         let size = usize::try_from(limit).unwrap();
         let mut pages: Vec<Vec<Row>> = Vec::new();
         loop {
-            let last = pages.last().and_then(|page| page.last()).map(place);
+            let last = pages.last().and_then(|page| page.last()).map(After::from);
             let page = ledger.rows(&filter, last.as_ref(), limit).await.unwrap();
             if page.is_empty() {
                 break;
@@ -84,16 +82,16 @@ pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
             pages.push(page);
         }
         assert!(pages.len() > 5 && pages.concat() == wanted, "{filter:?}");
-        let mut here = place(&wanted[wanted.len() - pages[pages.len() - 1].len()]);
+        let mut here = After::from(&wanted[wanted.len() - pages[pages.len() - 1].len()]);
         for page in pages.iter().rev().skip(1) {
             let found = ledger.rows_before(&filter, &here, limit).await.unwrap();
             assert!(found == *page, "{filter:?} before {here:?}");
-            here = place(&page[0]);
+            here = After::from(&page[0]);
         }
         assert_eq!(ledger.rows_before(&filter, &here, limit).await.unwrap(), []);
         // From any row, not only from where pages begin.
         for at in (0..wanted.len()).step_by(37) {
-            let here = place(&wanted[at]);
+            let here = After::from(&wanted[at]);
             let found = ledger.rows_before(&filter, &here, limit).await.unwrap();
             assert!(found == wanted[at.saturating_sub(size)..at], "{here:?}");
         }

@@ -74,13 +74,6 @@ pub(crate) fn without_plans(rows: &[Row]) -> Vec<Row> {
     rows.iter().map(without).collect()
 }
 
-pub(crate) fn place(row: &Row) -> After {
-    After {
-        at: row.at,
-        id: row.id.clone(),
-    }
-}
-
 /// Whatever the filter: the first pages, the way back from there, and with plans. The rows are newest first.
 pub(crate) async fn has_these_pages(ledger: &Ledger, rows: &[Row]) {
     for filter in filters() {
@@ -93,7 +86,7 @@ pub(crate) async fn has_these_pages(ledger: &Ledger, rows: &[Row]) {
         for page in wanted.chunks(7) {
             let found = ledger.rows(&filter, after.as_ref(), 7).await.unwrap();
             assert_eq!(found, page, "{filter:?}");
-            after = found.last().map(place);
+            after = found.last().map(After::from);
         }
         if let Some(last) = after.filter(|_| wanted.len() < 28) {
             let behind = ledger.rows(&filter, Some(&last), 7).await.unwrap();
@@ -102,7 +95,7 @@ pub(crate) async fn has_these_pages(ledger: &Ledger, rows: &[Row]) {
         let Some((last, mut newer)) = wanted.split_last() else {
             continue;
         };
-        let mut before = place(last);
+        let mut before = After::from(last);
         loop {
             let found = ledger.rows_before(&filter, &before, 7).await.unwrap();
             let (rest, page) = newer.split_at(newer.len().saturating_sub(7));
@@ -110,7 +103,7 @@ pub(crate) async fn has_these_pages(ledger: &Ledger, rows: &[Row]) {
             let Some(first) = page.first() else {
                 break;
             };
-            (before, newer) = (place(first), rest);
+            (before, newer) = (After::from(first), rest);
         }
     }
 }

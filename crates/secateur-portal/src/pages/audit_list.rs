@@ -2,9 +2,9 @@
 
 use askama::Template;
 use secateur_ledger::moment::Moment;
-use secateur_ledger::{Row, Totals};
+use secateur_ledger::{After, Row, Totals};
 
-use super::list_query::{Hint, LEAST_REFRESH, ListQuery, Page, Seen, place};
+use super::list_query::{Hint, LEAST_REFRESH, ListQuery, Page, Seen};
 use super::row_line::{RowLine, places};
 use crate::numbers::{signed, thousands, usd};
 use crate::shell::Shell;
@@ -60,9 +60,9 @@ impl AuditListPage {
         } = data;
         let is_first = query.page == Page::First;
         let last = rows.last().filter(|_| has_older);
-        let older = last.map(|row| query.href(&Page::After(place(row)), None));
+        let older = last.map(|row| query.href(&Page::After(After::from(row)), None));
         let first = rows.first().filter(|_| !is_first);
-        let newer = first.map(|row| query.href(&Page::Before(place(row)), None));
+        let newer = first.map(|row| query.href(&Page::Before(After::from(row)), None));
         if !query.workload.is_empty() && !workloads.contains(&query.workload) {
             workloads.push(query.workload.clone());
         }

@@ -1,7 +1,7 @@
 //! Which rows an address of the audit asks for: read leniently, spelled in one way.
 
 use secateur_ledger::moment;
-use secateur_ledger::{After, Filter, Row};
+use secateur_ledger::{After, Filter};
 
 use crate::link;
 
@@ -27,14 +27,6 @@ pub(crate) enum Page {
     After(After),
     /// Of those that are newer, the nearest.
     Before(After),
-}
-
-/// A row's place in the list.
-pub(crate) fn place(row: &Row) -> After {
-    After {
-        at: row.at,
-        id: row.id.clone(),
-    }
 }
 
 /// Time and id with a dot between.

@@ -50,10 +50,7 @@ fn write(ledger: &Ledger, args: &ExportArgs, out: Box<dyn Write>) -> Result<usiz
             answer(ledger.rows(&filter, after.as_ref(), PAGE))?
         };
         let Some(last) = rows.last() else { break };
-        after = Some(After {
-            at: last.at,
-            id: last.id.clone(),
-        });
+        after = Some(After::from(last));
         count += rows.len();
         bar.set_position(count as u64);
         sink.write(rows)?;
