@@ -28,7 +28,7 @@ Example:
 Examples:
   secateur audit export --format parquet -o rows.parquet --since 7d
   secateur audit export --format jsonl -o - --workload agent | jq .receipt
-  secateur audit export --format jsonl -o - --plans --changed | jq '.plan.cuts[].strategy'")]
+  secateur audit export --format jsonl -o - --plans --changed | jq '.plan.cuts[]?.strategy'")]
     Export(ExportArgs),
     /// Add up requests, sizes, cost and savings.
     #[command(after_help = "\
