@@ -130,17 +130,28 @@ await check("the filters are in the address and work without a script", async ()
   await plain.close();
 });
 
-await check("older pages follow on without gaps or repeats", async () => {
-  const seen = [];
+await check("older pages follow on without gaps or repeats, and newer ones lead back through them by keyboard", async () => {
+  const ids = () => page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.id));
+  const pages = [];
   await go("/portal/audit?workload=history");
-  for (let pages = 0; pages < 12; pages += 1) {
-    seen.push(...(await page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.id))));
+  const first = page.url();
+  assert.equal(await page.getByRole("link", { name: "Newer" }).count(), 0, "nothing is newer than the newest");
+  for (;;) {
+    pages.push(await ids());
     const older = page.getByRole("link", { name: "Older" });
-    if ((await older.count()) === 0) break;
+    if (pages.length === 12 || (await older.count()) === 0) break;
     await older.click();
   }
+  const seen = pages.flat();
   assert.equal(seen.length, stage.history, "every row once");
   assert.equal(new Set(seen).size, seen.length);
+  for (const before of pages.slice(0, -1).reverse()) {
+    const here = page.url();
+    await page.getByRole("link", { name: "Newer" }).press("Enter");
+    await page.waitForURL((url) => url.href !== here);
+    assert.deepEqual(await ids(), before, "the page that this one came from");
+  }
+  assert.equal(page.url(), first);
 });
 
 await check("a row tells its chain, its plan and its receipt", async () => {

@@ -16,7 +16,7 @@ use crate::ended_sessions;
 use crate::error::LedgerError;
 use crate::holdout;
 use crate::late_plan::LatePlan;
-use crate::listing;
+use crate::listing::{self, Page, Towards};
 use crate::moment::now;
 use crate::opening::{self, on_a_thread};
 use crate::options::{CaptureLimits, LedgerOptions};
@@ -184,6 +184,48 @@ impl Ledger {
         let (filter, after) = (filter.clone(), after.cloned());
         self.read(move |store| listing::rows(store, &filter, after.as_ref(), limit))
             .await
+    }
+
+    /// The page of rows just before a place, newest first too: the nearest ones, not the newest.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn rows_before(
+        &self,
+        filter: &Filter,
+        before: &After,
+        limit: u32,
+    ) -> Result<Vec<Row>, LedgerError> {
+        let (filter, before) = (filter.clone(), before.clone());
+        self.read(move |store| {
+            let page = Page {
+                towards: Towards::Newer,
+                ..Page::new(&filter, Some(&before), limit)
+            };
+            page.read(store)
+        })
+        .await
+    }
+
+    /// A page of rows with their plans. These may be large (see `docs/ledger.md`): ask for few rows at once.
+    ///
+    /// # Errors
+    /// See [`Ledger::rows`].
+    pub async fn rows_with_plans(
+        &self,
+        filter: &Filter,
+        after: Option<&After>,
+        limit: u32,
+    ) -> Result<Vec<Row>, LedgerError> {
+        let (filter, after) = (filter.clone(), after.cloned());
+        self.read(move |store| {
+            let page = Page {
+                has_plans: true,
+                ..Page::new(&filter, after.as_ref(), limit)
+            };
+            page.read(store)
+        })
+        .await
     }
 
     /// One row with its plan.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::moment::DAY_MS;
-use crate::row::Millis;
+use crate::row::{Millis, Row};
 
 /// Which rows. Empty: all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,13 +37,22 @@ impl Filter {
     }
 }
 
-/// A place in the list of rows, newest first: rows strictly older than this one.
+/// A row's place in the list, newest first: strictly older rows come after it, strictly newer ones before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
-    /// Time of the last row seen.
+    /// The row's time.
     pub at: Millis,
     /// Its id.
     pub id: String,
+}
+
+impl From<&Row> for After {
+    fn from(row: &Row) -> Self {
+        Self {
+            at: row.at,
+            id: row.id.clone(),
+        }
+    }
 }
 
 /// By what savings are added up.

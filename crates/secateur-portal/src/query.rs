@@ -7,10 +7,13 @@ use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row, Totals}
 use secateur_proxy::canary::Standing;
 
 use crate::catalog::WorkloadInfo;
+use crate::pages::list_query::Page;
 use crate::pages::quality::{DAYS, QualityData, is_judged};
 use crate::pages::quality_list::QualityBrief;
 use crate::pages::start::StartData;
 
+/// Rows on a page of the audit.
+const PAGE_ROWS: u32 = 50;
 /// Rows in the chart of the context's size.
 const RECENT_ROWS: u32 = 120;
 /// Scores of each stack that are drawn one by one.
@@ -24,6 +27,29 @@ fn since(now: Millis, days: u32) -> Millis {
 
 async fn recent(ledger: &Ledger, filter: &Filter) -> Result<Vec<Row>, LedgerError> {
     ledger.rows(filter, None, RECENT_ROWS).await
+}
+
+/// The rows of a page of the audit, and whether there are older ones. `None`: the newer ones fit on the first page.
+pub(crate) async fn audit_page(
+    ledger: &Ledger,
+    filter: &Filter,
+    page: &Page,
+) -> Result<Option<(Vec<Row>, bool)>, LedgerError> {
+    // One more tells whether the list goes on.
+    let more = PAGE_ROWS + 1;
+    let after = match page {
+        Page::First => None,
+        Page::After(place) => Some(place),
+        Page::Before(place) => {
+            let mut rows = ledger.rows_before(filter, place, more).await?;
+            let goes_on = rows.len() > PAGE_ROWS as usize;
+            return Ok(goes_on.then(|| (rows.split_off(1), true)));
+        }
+    };
+    let mut rows = ledger.rows(filter, after, more).await?;
+    let has_older = rows.len() > PAGE_ROWS as usize;
+    rows.truncate(PAGE_ROWS as usize);
+    Ok(Some((rows, has_older)))
 }
 
 /// All rows that fit, in sum.

@@ -7,10 +7,10 @@ use secateur_ledger::moment::Moment;
 use secateur_ledger::{After, CapturedCut, Filter, GroupBy, LedgerError, Recalled, Row};
 
 use crate::catalog::WorkloadInfo;
-use crate::pages::audit_list::{AuditListPage, ListData, PAGE_ROWS};
+use crate::pages::audit_list::{AuditListPage, ListData};
 use crate::pages::audit_row::{Around, AuditRowPage};
 use crate::pages::kept_text::KeptTexts;
-use crate::pages::list_query::{ListQuery, Seen};
+use crate::pages::list_query::{ListQuery, Page, Seen};
 use crate::pages::quality::{DAYS, QualityPage};
 use crate::pages::quality_list::QualityListPage;
 use crate::pages::start::StartPage;
@@ -24,8 +24,6 @@ use crate::{link, query, reply};
 
 /// Texts shown of one request at most.
 const MAX_CAPTURED: usize = 100;
-/// Rows of a session among which the next one is looked for.
-const NEAR_ROWS: u32 = 1000;
 
 impl Portal {
     pub(crate) async fn show(&self, visit: &Visit, path: &str) -> Made {
@@ -63,7 +61,7 @@ impl Portal {
     async fn audit_list(&self, visit: &Visit) -> Made {
         let mut query = ListQuery::read(visit.query());
         if query.is_wordy && query.problems.is_empty() {
-            return Ok(reply::see_other(&query.href(&query.after, query.refresh)));
+            return Ok(reply::see_other(&query.href(&query.page, query.refresh)));
         }
         let seen = Seen {
             stacks: self.ledger.seen(GroupBy::Stack).await?,
@@ -71,11 +69,13 @@ impl Portal {
         };
         let hints = query.settle(&seen);
         let filter = query.filter();
+        let page = query::audit_page(&self.ledger, &filter, &query.page).await?;
+        let Some((rows, has_older)) = page else {
+            return Ok(reply::see_other(&query.href(&Page::First, None)));
+        };
         let data = ListData {
-            rows: self
-                .ledger
-                .rows(&filter, query.after().as_ref(), PAGE_ROWS + 1)
-                .await?,
+            rows,
+            has_older,
             workloads: self.known_workloads().await?,
             seen,
             totals: if filter.has_sums_at_hand() {
@@ -120,24 +120,11 @@ impl Portal {
             workload: Some(row.workload.clone()),
             ..Filter::default()
         };
-        let here = After {
-            at: row.at,
-            id: row.id.clone(),
-        };
+        let here = After::from(row);
         let earlier = self.ledger.rows(&of_session, Some(&here), 1).await?;
-        let onwards = Filter {
-            since: Some(row.at),
-            ..of_session
-        };
-        let newer = self.ledger.rows(&onwards, None, NEAR_ROWS).await?;
-        let at = newer.iter().position(|other| other.id == row.id);
-        let later = at
-            .and_then(|at| at.checked_sub(1))
-            .and_then(|at| newer.get(at));
-        Ok((
-            earlier.into_iter().next().map(|row| row.id),
-            later.map(|row| row.id.clone()),
-        ))
+        let later = self.ledger.rows_before(&of_session, &here, 1).await?;
+        let id = |rows: Vec<Row>| rows.into_iter().next().map(|row| row.id);
+        Ok((id(earlier), id(later)))
     }
 
     /// What the row's plan cut, as far as it is kept. A text is kept once, under the request that cut it

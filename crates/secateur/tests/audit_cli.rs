@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use secateur_ledger::testing::Postgres;
 use secateur_ledger::{CompressRow, Ledger, LedgerOptions, ReceiptRow, Row, StepRow};
 
 /// 2026-11-16 00:00 UTC.
@@ -37,6 +38,22 @@ fn row(number: i64) -> Row {
     }
 }
 
+/// Records rows in a ledger.
+fn record(url: &str, spool: PathBuf, rows: impl Iterator<Item = Row>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let options = LedgerOptions {
+            keep_days: 0,
+            ..LedgerOptions::new(url, spool)
+        };
+        let ledger = Ledger::open(options).await.unwrap();
+        rows.for_each(|row| ledger.record(row));
+        ledger.close().await;
+    });
+}
+
 struct Scene {
     folder: tempfile::TempDir,
 }
@@ -44,21 +61,13 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = secateur_ledger::default_url(folder.path());
-        let spool = folder.path().join("spool");
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let options = LedgerOptions {
-                keep_days: 0,
-                ..LedgerOptions::new(url, spool)
-            };
-            let ledger = Ledger::open(options).await.unwrap();
-            (0..ROWS).for_each(|number| ledger.record(row(number)));
-            ledger.close().await;
-        });
-        Self { folder }
+        let scene = Self { folder };
+        record(&scene.url(), scene.path("spool"), (0..ROWS).map(row));
+        scene
+    }
+
+    fn url(&self) -> String {
+        secateur_ledger::default_url(self.folder.path())
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -133,19 +142,7 @@ fn tail_follows_new_rows() {
         at: i64::try_from(since.as_millis()).unwrap(),
         ..row(1)
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let url = secateur_ledger::default_url(scene.folder.path());
-        let options = LedgerOptions {
-            keep_days: 0,
-            ..LedgerOptions::new(url, scene.path("spool"))
-        };
-        let ledger = Ledger::open(options).await.unwrap();
-        ledger.record(fresh);
-        ledger.close().await;
-    });
+    record(&scene.url(), scene.path("spool"), [fresh].into_iter());
     let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.ends_with("fresh")));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -240,6 +237,38 @@ fn exports_hold_every_row_that_fits() {
         .filter(|entry| entry.file_name().to_string_lossy().contains("part"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn exported_plans_are_objects_of_their_rows_on_both_databases() {
+    let scene = Scene::new();
+    let shared = Postgres::shared().new_database();
+    record(&shared, scene.path("spool of another"), (0..ROWS).map(row));
+    for url in [scene.url(), shared] {
+        let place = ["--ledger", &url, "--format", "jsonl", "-o", "-"];
+        let told = scene.text(&[&["export", "--plans"][..], &place].concat());
+        let found: Vec<serde_json::Value> = told
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(found.len(), 300);
+        for (found, number) in found.iter().zip((0..ROWS).rev()) {
+            let row = row(number);
+            assert_eq!(found["id"], row.id.as_str());
+            let plan = row.plan.map(|plan| serde_json::from_str(&plan).unwrap());
+            assert_eq!(found["plan"], plan.unwrap_or(serde_json::Value::Null));
+        }
+        let without = scene.text(&[&["export"][..], &place].concat());
+        assert!(!without.contains("\"plan\""));
+    }
+    for format in ["csv", "parquet"] {
+        let arguments = ["export", "--format", format, "--plans", "-o", "rows"];
+        let refused = scene.run(&arguments);
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(told.contains("--format jsonl"), "{told}");
+        assert!(!scene.path("rows").exists());
+    }
 }
 
 /// A Python with pyarrow: the system's, or one made for these tests.

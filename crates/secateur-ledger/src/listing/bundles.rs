@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use super::{MAX_SERIES, Sql, all_of, series_terms};
+use super::{MAX_SERIES, Sql, Towards, all_of, series_terms};
 use crate::bundle::{self, BETWEEN, Bundled, MAX_ROWS};
 use crate::error::LedgerError;
 use crate::number::{LAST_TURN, first_at, fresh, time_of};
@@ -15,23 +15,26 @@ use crate::store::{Store, Value};
 /// Most bundles that are read at once.
 const MAX_AT_ONCE: usize = 256;
 
-/// A walk over the bundles with rows that fit a filter, from the one that begins last to the one that begins first.
+/// A walk over the bundles with rows that fit a filter, in the order of where they begin.
 struct Walk {
+    towards: Towards,
     /// Rows from this number on, and before that one.
     from: i64,
     to: i64,
-    /// Bundles that begin before this number are still to come.
-    end: i64,
+    /// Bundles that begin after this number and before that one are still to come.
+    after: i64,
+    before: i64,
     /// Series that fit; `None`: all.
     series: Option<BTreeSet<i64>>,
 }
 
 impl Walk {
-    /// `before`: only rows with a smaller number. `None`: no bundle can have a row that fits.
+    /// `place`: only rows on the walk's side of this number. `None`: no bundle can have a row that fits.
     fn new(
         store: &mut dyn Store,
         filter: &Filter,
-        before: Option<i64>,
+        place: Option<i64>,
+        towards: Towards,
     ) -> Result<Option<Self>, LedgerError> {
         let is_changed = filter.stack.as_ref().is_some_and(|stack| !stack.is_empty());
         if filter.session.is_some() || filter.only_trouble || filter.only_changed || is_changed {
@@ -41,20 +44,29 @@ impl Walk {
             Some(none) if none.is_empty() => return Ok(None),
             series => series,
         };
-        let from = filter.since.map_or(0, first_at);
-        let until = filter.until.map_or(i64::MAX, first_at);
-        let to = before.map_or(until, |before| before.min(until));
+        let mut from = filter.since.map_or(0, first_at);
+        let mut to = filter.until.map_or(i64::MAX, first_at);
+        match (place, towards) {
+            (None, _) => {}
+            (Some(place), Towards::Older) => to = to.min(place),
+            (Some(place), Towards::Newer) => from = from.max(place.saturating_add(1)),
+        }
         Ok(Some(Self {
+            towards,
             from,
             to,
-            end: to,
+            after: bundle::begins_after(from),
+            before: to,
             series,
         }))
     }
 
-    /// From this number on, all rows have been shown.
-    fn is_done_from(&self) -> i64 {
-        bundle::ends_before(self.end)
+    /// Whether no bundle that is still to come has a row that belongs before this number on the way.
+    fn is_past(&self, number: i64) -> bool {
+        match self.towards {
+            Towards::Older => number >= bundle::ends_before(self.before),
+            Towards::Newer => number <= self.after,
+        }
     }
 
     /// The rows of the next few bundles that fit, in no order; `None`: there are no more bundles.
@@ -71,7 +83,10 @@ impl Walk {
         }
         let mut rows = Vec::new();
         for (first, of_bundle) in read(found)? {
-            self.end = first;
+            match self.towards {
+                Towards::Older => self.before = first,
+                Towards::Newer => self.after = first,
+            }
             let fits = |row: &Bundled| {
                 let is_wanted = |series: &BTreeSet<i64>| series.contains(&row.series);
                 (self.from..self.to).contains(&row.seq)
@@ -84,9 +99,12 @@ impl Walk {
 
     fn sql(&self, limit: i64) -> Sql {
         let mut sql = Sql::default();
-        let numbers = [bundle::begins_after(self.from), self.end, limit];
-        let [after, end, limit] = numbers.map(|number| sql.bind(Value::Int(number)));
-        let range = |name: &str| format!("{name} > {after} AND {name} < {end}");
+        let numbers = [self.after, self.before, self.from, limit];
+        let [after, before, from, limit] = numbers.map(|number| sql.bind(Value::Int(number)));
+        let order = self.towards.order();
+        // Those that end too early are left out before the limit counts them.
+        let range =
+            |name: &str| format!("{name} > {after} AND {name} < {before} AND last_seq >= {from}");
         let which = match self
             .series
             .as_ref()
@@ -94,11 +112,12 @@ impl Walk {
         {
             None => range("seq"),
             Some(series) => {
+                // CROSS JOIN: the walk over the series comes first.
                 let of = |series: &i64| {
                     let series = sql.bind(Value::Int(*series));
                     format!(
-                        "SELECT * FROM (SELECT bundle FROM audit_bundle_series WHERE series = {series} AND {} \
-                         ORDER BY bundle DESC LIMIT {limit})",
+                        "SELECT * FROM (SELECT bundle FROM audit_bundle_series CROSS JOIN audit_bundle ON seq = bundle \
+                         WHERE series = {series} AND {} ORDER BY bundle {order} LIMIT {limit})",
                         range("bundle")
                     )
                 };
@@ -107,7 +126,7 @@ impl Walk {
             }
         };
         sql.text = format!(
-            "SELECT seq, entries FROM audit_bundle WHERE {which} ORDER BY seq DESC LIMIT {limit}"
+            "SELECT seq, entries FROM audit_bundle WHERE {which} ORDER BY seq {order} LIMIT {limit}"
         );
         sql
     }
@@ -115,8 +134,12 @@ impl Walk {
 
 /// What a page with this filter asks first, for tests of how it is found.
 #[cfg(test)]
-pub(super) fn first_question(store: &mut dyn Store, filter: &Filter) -> Option<Sql> {
-    let walk = Walk::new(store, filter, None).ok().flatten();
+pub(super) fn first_question(
+    store: &mut dyn Store,
+    filter: &Filter,
+    towards: Towards,
+) -> Option<Sql> {
+    let walk = Walk::new(store, filter, None, towards).ok().flatten();
     walk.map(|walk| walk.sql(2))
 }
 
@@ -247,28 +270,28 @@ fn like(series: Vec<Value<'static>>, kind: Vec<Value<'static>>) -> Result<Row, L
     })
 }
 
-/// The newest rows that fit, with their numbers, newest first.
-pub(super) fn newest(
+/// The rows that fit and are nearest to the place, with their numbers, newest first.
+pub(super) fn page(
     store: &mut dyn Store,
     filter: &Filter,
-    before: Option<i64>,
+    place: Option<i64>,
+    towards: Towards,
     limit: usize,
 ) -> Result<Vec<(i64, Row)>, LedgerError> {
-    let Some(mut walk) = Walk::new(store, filter, before)? else {
+    let Some(mut walk) = Walk::new(store, filter, place, towards)? else {
         return Ok(Vec::new());
     };
     let mut found: Vec<Bundled> = Vec::new();
     let mut bundles = limit / MAX_ROWS + 2;
     while let Some(rows) = walk.next(store, bundles)? {
         found.extend(rows);
-        let done_from = walk.is_done_from();
-        if found.iter().filter(|row| row.seq >= done_from).count() >= limit {
+        if found.iter().filter(|row| walk.is_past(row.seq)).count() >= limit {
             break;
         }
         bundles = bundles.saturating_mul(2);
     }
     found.sort_unstable_by_key(|row| Reverse(row.seq));
-    found.truncate(limit);
+    towards.keep(&mut found, limit);
     let mut likes = Likes::default();
     likes.learn(store, &found)?;
     let row = |bundled: &Bundled| Some((bundled.seq, likes.row(bundled)?));
@@ -281,7 +304,7 @@ pub(crate) fn each(
     filter: &Filter,
     mut show: impl FnMut(&Row, &Figures),
 ) -> Result<(), LedgerError> {
-    let Some(mut walk) = Walk::new(store, filter, None)? else {
+    let Some(mut walk) = Walk::new(store, filter, None, Towards::Older)? else {
         return Ok(());
     };
     let mut likes = Likes::default();

@@ -57,11 +57,12 @@ impl Lie {
         }
     }
 
-    /// The order of a list.
-    pub(super) fn newest_first(&self, prefix: &str) -> String {
+    /// The order in which a walk meets rows.
+    pub(super) fn order(&self, prefix: &str, towards: Towards) -> String {
+        let order = towards.order();
         match self.database {
-            Database::Postgres => format!("{prefix}at_ms DESC, {prefix}id DESC"),
-            Database::Sqlite => format!("{prefix}seq DESC"),
+            Database::Postgres => format!("{prefix}at_ms {order}, {prefix}id {order}"),
+            Database::Sqlite => format!("{prefix}seq {order}"),
         }
     }
 
@@ -76,13 +77,19 @@ impl Lie {
         }
     }
 
-    /// Terms on session and time.
-    pub(super) fn terms_of_rows(&self, sql: &mut Sql, filter: &Filter) -> Vec<String> {
+    /// Terms on session and time, for a walk from `start` on. It begins at the term on its first row, and where there
+    /// were two, maybe at the farther one: so only the nearer is said.
+    pub(super) fn terms_of_rows(
+        &self,
+        sql: &mut Sql,
+        filter: &Filter,
+        start: Option<(&Place, Towards)>,
+    ) -> Vec<String> {
         let mut terms = Vec::new();
         if let Some(session) = &filter.session {
             terms.push(format!("session = {}", sql.bind(Value::owned(session))));
         }
-        let (column, from, to) = match self.database {
+        let (column, mut from, mut to) = match self.database {
             Database::Postgres => ("at_ms", filter.since, filter.until),
             // From the first row on: a walk with a beginning.
             Database::Sqlite => (
@@ -91,6 +98,17 @@ impl Lie {
                 filter.until.map(first_at),
             ),
         };
+        match start {
+            Some((place, Towards::Older)) if to.is_none_or(|to| place.lead() < to) => {
+                terms.push(place.term(sql, "<"));
+                to = None;
+            }
+            Some((place, Towards::Newer)) if from.is_none_or(|from| place.lead() >= from) => {
+                terms.push(place.term(sql, ">"));
+                from = None;
+            }
+            _ => {}
+        }
         if let Some(from) = from {
             terms.push(format!("{column} >= {}", sql.bind(Value::Int(from))));
         }
@@ -100,17 +118,28 @@ impl Lie {
         terms
     }
 
-    /// Where a list goes on. A row that is gone took all before it along, if it was too old.
-    pub(super) fn place(&self, store: &mut dyn Store, after: &After) -> Result<Place, LedgerError> {
+    /// Where a list goes on. A row that is gone took all before it along, if it was too old; those of its moment count
+    /// as newer.
+    pub(super) fn place(
+        &self,
+        store: &mut dyn Store,
+        after: &After,
+        towards: Towards,
+    ) -> Result<Place, LedgerError> {
         if self.database == Database::Postgres {
             return Ok(Place::Key(after.at, after.id.clone()));
         }
         if let Some(number) = self.find(store, &after.id)? {
             return Ok(Place::Number(number.into_int()?));
         }
-        let bundled = bundles::find(store, &after.id)?;
-        let number = bundled.map_or(first_at(after.at), |(number, _)| number);
-        Ok(Place::Number(number))
+        if let Some((number, _)) = bundles::find(store, &after.id)? {
+            return Ok(Place::Number(number));
+        }
+        let first = first_at(after.at);
+        Ok(Place::Number(match towards {
+            Towards::Older => first,
+            Towards::Newer => first - 1,
+        }))
     }
 
     /// What finds the row with this id, if it lies by itself; in PostgreSQL it need not be there.
@@ -140,28 +169,88 @@ impl Lie {
     }
 }
 
-/// Rows before this place in the list are behind.
+/// Which way a list is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Towards {
+    Older,
+    Newer,
+}
+
+impl Towards {
+    /// Of times, ids and numbers.
+    pub(super) fn order(self) -> &'static str {
+        match self {
+            Self::Older => "DESC",
+            Self::Newer => "ASC",
+        }
+    }
+
+    /// Of rows that are newest first, keeps those that the walk meets first.
+    pub(super) fn keep<T>(self, rows: &mut Vec<T>, limit: usize) {
+        match self {
+            Self::Older => rows.truncate(limit),
+            Self::Newer => drop(rows.drain(..rows.len().saturating_sub(limit))),
+        }
+    }
+}
+
+/// Where a walk begins. The row that lies here is no part of it.
 pub(super) enum Place {
     Key(i64, String),
     Number(i64),
 }
 
 impl Place {
-    /// Where rows lie by number.
-    pub(super) fn number(&self) -> Option<i64> {
+    /// What rows are in order of first: a time, or all of it where that is a number.
+    pub(super) fn lead(&self) -> i64 {
         match self {
-            Self::Number(number) => Some(*number),
-            Self::Key(..) => None,
+            Self::Key(at, _) => *at,
+            Self::Number(number) => *number,
         }
     }
 
-    pub(super) fn term(&self, sql: &mut Sql) -> String {
+    /// `sign`: how rows of the walk compare with it.
+    fn term(&self, sql: &mut Sql, sign: &str) -> String {
         match self {
             Self::Key(at, id) => {
                 let (at, id) = (sql.bind(Value::Int(*at)), sql.bind(Value::owned(id)));
-                format!("(at_ms, id) < ({at}, {id})")
+                format!("(at_ms, id) {sign} ({at}, {id})")
             }
-            Self::Number(number) => format!("seq < {}", sql.bind(Value::Int(*number))),
+            Self::Number(number) => format!("seq {sign} {}", sql.bind(Value::Int(*number))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_begins_at_the_nearer_of_a_place_and_a_filters_bound() {
+        let filter = Filter {
+            since: Some(100),
+            until: Some(200),
+            ..Filter::default()
+        };
+        for (at, towards, on_key, on_number) in [
+            (150, Towards::Older, "(at_ms, id) <", "seq <"),
+            (150, Towards::Newer, "(at_ms, id) >", "seq >"),
+            (250, Towards::Older, "at_ms <", "seq <"),
+            (50, Towards::Newer, "at_ms >=", "seq >="),
+        ] {
+            let key = Place::Key(at, "id".into());
+            let number = Place::Number(first_at(at) + 7);
+            for (database, place, term) in [
+                (Database::Postgres, key, on_key),
+                (Database::Sqlite, number, on_number),
+            ] {
+                let mut sql = Sql::default();
+                let start = Some((&place, towards));
+                let terms = Lie::of(database).terms_of_rows(&mut sql, &filter, start);
+                assert_eq!(terms.len(), 2, "one for each end: {terms:?}");
+                let is_it = |said: &String| said.starts_with(&format!("{term} "));
+                assert!(terms.iter().any(is_it), "{term}: {terms:?}");
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ fn row(number: i64) -> Record {
         },
         session: Some(format!("s{}", number / 10)),
         status: if of(50) == 0 { 500 } else { 200 },
+        plan: (of(5) == 0).then(|| "{}".into()),
         ..Row::default()
     }))
 }
@@ -41,21 +42,33 @@ fn filters() -> Vec<Filter> {
                 only_trouble: has(4),
                 only_changed: has(5),
                 since: has(0).then_some(1_794_787_300_000),
-                until: None,
+                until: has(2).then_some(1_794_806_000_000),
             }
         })
         .collect()
 }
 
-fn explained(
-    store: &mut dyn Store,
-    prefix: &str,
-    filter: &Filter,
-    after: Option<&After>,
-) -> Option<String> {
+/// The pages with this filter: with a place and without, both ways, with plans and without.
+fn pages<'a>(filter: &'a Filter, place: &'a After) -> Vec<Page<'a>> {
+    let mix = |mix: u32| {
+        let has = |bit: u32| mix & (1 << bit) != 0;
+        Page {
+            towards: if has(1) {
+                Towards::Newer
+            } else {
+                Towards::Older
+            },
+            has_plans: has(2),
+            ..Page::new(filter, has(0).then_some(place), 50)
+        }
+    };
+    (0..8).map(mix).collect()
+}
+
+fn explained(store: &mut dyn Store, prefix: &str, page: &Page<'_>) -> Option<String> {
     let lie = Lie::of(store.database());
-    let after = after.map(|after| lie.place(store, after).unwrap());
-    let sql = page(store, &lie, filter, after.as_ref(), 50).unwrap()?;
+    let place = page.place(store, &lie).unwrap();
+    let sql = page.sql(store, &lie, place.as_ref()).unwrap()?;
     let plan = store
         .query(&format!("{prefix} {}", sql.text), &sql.values)
         .unwrap();
@@ -97,20 +110,15 @@ fn sqlite_walks_an_index_for_every_page() {
         folder.path().join("plans.db").display()
     ));
     for filter in filters() {
-        for after in [None, Some(after())] {
-            let Some(plan) = explained(
-                store.as_mut(),
-                "EXPLAIN QUERY PLAN",
-                &filter,
-                after.as_ref(),
-            ) else {
+        for page in pages(&filter, &after()) {
+            let Some(plan) = explained(store.as_mut(), "EXPLAIN QUERY PLAN", &page) else {
                 continue;
             };
             let is_walk = |line: &&str| {
-                let of_rows = ["SCAN audit_row", "SCAN r"].contains(line);
+                let of_rows = ["SCAN audit_row", "SCAN r", "SCAN audit_plan"].contains(line);
                 of_rows || line.starts_with("SCAN audit_row ") && !line.contains("USING")
             };
-            assert_eq!(plan.lines().find(is_walk), None, "{filter:?}\n{plan}");
+            assert_eq!(plan.lines().find(is_walk), None, "{page:?}\n{plan}");
             // The order comes from the index; only the keys of the merged pages are sorted.
             let lines: Vec<&str> = plan.lines().collect();
             let is_sorted_walk = |pair: &&[&str]| {
@@ -120,7 +128,7 @@ fn sqlite_walks_an_index_for_every_page() {
             assert_eq!(
                 lines.windows(2).find(is_sorted_walk),
                 None,
-                "{filter:?}\n{plan}"
+                "{page:?}\n{plan}"
             );
         }
     }
@@ -135,18 +143,21 @@ fn sqlite_walks_an_index_for_bundles_too() {
     ));
     let mut questions = 0;
     for filter in filters() {
-        let Some(sql) = bundles::first_question(store.as_mut(), &filter) else {
-            continue;
-        };
-        questions += 1;
-        let plan = store
-            .query(&format!("EXPLAIN QUERY PLAN {}", sql.text), &sql.values)
-            .unwrap();
-        let plan = format!("{plan:?}");
-        assert!(plan.contains("SEARCH audit_bundle"), "{filter:?}\n{plan}");
-        assert!(!plan.contains("SCAN audit_bundle"), "{filter:?}\n{plan}");
+        for towards in [Towards::Older, Towards::Newer] {
+            let question = bundles::first_question(store.as_mut(), &filter, towards);
+            let Some(sql) = question else {
+                continue;
+            };
+            questions += 1;
+            let plan = store
+                .query(&format!("EXPLAIN QUERY PLAN {}", sql.text), &sql.values)
+                .unwrap();
+            let plan = format!("{plan:?}");
+            assert!(plan.contains("SEARCH audit_bundle"), "{filter:?}\n{plan}");
+            assert!(!plan.contains("SCAN audit_bundle"), "{filter:?}\n{plan}");
+        }
     }
-    assert!(questions > 3);
+    assert!(questions > 6);
 }
 
 #[test]
@@ -154,13 +165,13 @@ fn postgres_walks_an_index_for_every_page() {
     let mut store = filled(&Postgres::shared().new_database());
     store.script("ANALYZE").unwrap();
     for filter in filters() {
-        for after in [None, Some(after())] {
-            let Some(plan) = explained(store.as_mut(), "EXPLAIN", &filter, after.as_ref()) else {
+        for page in pages(&filter, &after()) {
+            let Some(plan) = explained(store.as_mut(), "EXPLAIN", &page) else {
                 continue;
             };
             assert!(
                 !plan.contains(&format!("Seq Scan on {}", AUDIT.name)),
-                "{filter:?}\n{plan}"
+                "{page:?}\n{plan}"
             );
         }
     }

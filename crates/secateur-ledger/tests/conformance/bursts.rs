@@ -1,13 +1,13 @@
 //! Rows as a busy proxy makes them: in SQLite most of them lie in bundles.
 
-use secateur_ledger::{Filter, Row};
+use secateur_ledger::{After, Filter, Ledger, Row};
 
 use crate::burst;
-use crate::plain_walk::{fits, has_these_pages, has_these_sums};
+use crate::plain_walk::{fits, has_these_pages, has_these_sums, newest_first, without_plans};
 use crate::settled;
 use crate::suite::open;
 
-pub(crate) async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std::path::Path) {
+async fn filled(url: &str, folder: &std::path::Path) -> (Ledger, Vec<Row>) {
     let ledger = open(url, &folder.join("spool")).await;
     let rows: Vec<Row> = (0..6_000).map(burst::row).collect();
     // Requests end in another order than they begin: what comes together is of many times.
@@ -17,6 +17,11 @@ pub(crate) async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std
         ledger.flush().await;
         settled(&ledger).await;
     }
+    (ledger, rows)
+}
+
+pub(crate) async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std::path::Path) {
+    let (ledger, rows) = filled(url, folder).await;
     let all = ledger.rows(&Filter::default(), None, 10_000).await.unwrap();
     assert_eq!(all.len(), rows.len());
     for row in rows.iter().step_by(97) {
@@ -41,9 +46,67 @@ pub(crate) async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std
         let found = ledger.rows(&filter, None, 10_000).await.unwrap().len();
         assert_eq!(found, rows.iter().filter(|row| fits(&filter, row)).count());
     }
-    has_these_pages(&ledger, rows.clone()).await;
+    has_these_pages(&ledger, &newest_first(rows.clone())).await;
     if let Some(path) = url.strip_prefix("sqlite:") {
         plain_sql_finds_them(path, &rows);
+    }
+}
+
+pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
+    url: &str,
+    folder: &std::path::Path,
+) {
+    let (ledger, rows) = filled(url, folder).await;
+    let rows = without_plans(&newest_first(rows));
+    let burst = rows[3_000].at;
+    let of_workload = Filter {
+        workload: Some("rag".into()),
+        ..Filter::default()
+    };
+    let in_time = Filter {
+        since: Some(burst - 90),
+        until: Some(burst + 101),
+        ..Filter::default()
+    };
+    for (filter, limit) in [(Filter::default(), 251), (of_workload, 50), (in_time, 13)] {
+        let fitting = rows.iter().filter(|row| fits(&filter, row));
+        let wanted: Vec<Row> = fitting.cloned().collect();
+        let size = usize::try_from(limit).unwrap();
+        let mut pages: Vec<Vec<Row>> = Vec::new();
+        loop {
+            let last = pages.last().and_then(|page| page.last()).map(After::from);
+            let page = ledger.rows(&filter, last.as_ref(), limit).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            pages.push(page);
+        }
+        assert!(pages.len() > 5 && pages.concat() == wanted, "{filter:?}");
+        let mut here = After::from(&wanted[wanted.len() - pages[pages.len() - 1].len()]);
+        for page in pages.iter().rev().skip(1) {
+            let found = ledger.rows_before(&filter, &here, limit).await.unwrap();
+            assert!(found == *page, "{filter:?} before {here:?}");
+            here = After::from(&page[0]);
+        }
+        assert_eq!(ledger.rows_before(&filter, &here, limit).await.unwrap(), []);
+        // From any row, not only from where pages begin.
+        for at in (0..wanted.len()).step_by(37) {
+            let here = After::from(&wanted[at]);
+            let found = ledger.rows_before(&filter, &here, limit).await.unwrap();
+            assert!(found == wanted[at.saturating_sub(size)..at], "{here:?}");
+        }
+    }
+    // Places whose row is gone.
+    let gone = |at| After {
+        at,
+        id: format!("{at:011x}{:016x}", 0),
+    };
+    for at in [0, burst - 200, burst + 1, rows[0].at, rows[0].at + 1] {
+        let newer = rows.iter().filter(|row| row.at >= at);
+        let nearest = newer.clone().count().saturating_sub(50);
+        let wanted: Vec<Row> = newer.skip(nearest).cloned().collect();
+        let found = ledger.rows_before(&Filter::default(), &gone(at), 50).await;
+        assert_eq!(found.unwrap(), wanted, "{at}");
     }
 }
 

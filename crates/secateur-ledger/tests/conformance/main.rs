@@ -17,7 +17,7 @@ mod suite;
 
 use std::time::Duration;
 
-use bursts::bursts_of_rows_are_found_like_others;
+use bursts::{bursts_of_rows_are_found_like_others, the_way_back_shows_the_pages_of_the_way_there};
 use kept_texts::{
     captured_text_is_found_until_its_limits_take_it, comparisons_and_ended_sessions_are_kept,
 };
@@ -58,6 +58,7 @@ on_both!(
     pages_and_filters_agree_with_a_plain_walk,
     sums_agree_with_a_plain_walk,
     bursts_of_rows_are_found_like_others,
+    the_way_back_shows_the_pages_of_the_way_there,
     a_row_recorded_twice_counts_once,
     decisions_reach_everyone,
     scores_are_kept_by_stack_and_day,

@@ -56,37 +56,55 @@ pub(crate) async fn pages_and_filters_agree_with_a_plain_walk(url: &str, folder:
     ledger.record(twin.clone());
     ledger.flush().await;
     settled(&ledger).await;
-    has_these_pages(&ledger, rows.into_iter().chain([twin]).collect()).await;
+    has_these_pages(&ledger, &newest_first(rows.into_iter().chain([twin]))).await;
 }
 
-/// Whatever the filter. The rows need not be in order.
-pub(crate) async fn has_these_pages(ledger: &Ledger, rows: Vec<Row>) {
-    let mut newest_first: Vec<Row> = rows
-        .into_iter()
-        .map(|row| Row { plan: None, ..row })
-        .collect();
-    newest_first.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
+/// In the list's order.
+pub(crate) fn newest_first(rows: impl IntoIterator<Item = Row>) -> Vec<Row> {
+    let mut rows: Vec<Row> = rows.into_iter().collect();
+    rows.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
+    rows
+}
+
+pub(crate) fn without_plans(rows: &[Row]) -> Vec<Row> {
+    let without = |row: &Row| Row {
+        plan: None,
+        ..row.clone()
+    };
+    rows.iter().map(without).collect()
+}
+
+/// Whatever the filter: the first pages, the way back from there, and with plans. The rows are newest first.
+pub(crate) async fn has_these_pages(ledger: &Ledger, rows: &[Row]) {
     for filter in filters() {
-        let wanted: Vec<&Row> = newest_first
-            .iter()
-            .filter(|row| fits(&filter, row))
-            .collect();
-        let mut found: Vec<Row> = Vec::new();
+        let fitting = rows.iter().filter(|row| fits(&filter, row));
+        let wanted: Vec<Row> = fitting.take(28).cloned().collect();
+        let with_plans = ledger.rows_with_plans(&filter, None, 28).await.unwrap();
+        assert_eq!(with_plans, wanted, "{filter:?}");
+        let wanted = without_plans(&wanted);
         let mut after = None;
-        for _ in 0..4 {
-            let page = ledger.rows(&filter, after.as_ref(), 7).await.unwrap();
-            after = page.last().map(|row| After {
-                at: row.at,
-                id: row.id.clone(),
-            });
-            let is_last = page.len() < 7;
-            found.extend(page);
-            if is_last {
-                break;
-            }
+        for page in wanted.chunks(7) {
+            let found = ledger.rows(&filter, after.as_ref(), 7).await.unwrap();
+            assert_eq!(found, page, "{filter:?}");
+            after = found.last().map(After::from);
         }
-        let wanted = &wanted[..wanted.len().min(28)];
-        assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{filter:?}");
+        if let Some(last) = after.filter(|_| wanted.len() < 28) {
+            let behind = ledger.rows(&filter, Some(&last), 7).await.unwrap();
+            assert_eq!(behind, [], "{filter:?}");
+        }
+        let Some((last, mut newer)) = wanted.split_last() else {
+            continue;
+        };
+        let mut before = After::from(last);
+        loop {
+            let found = ledger.rows_before(&filter, &before, 7).await.unwrap();
+            let (rest, page) = newer.split_at(newer.len().saturating_sub(7));
+            assert_eq!(found, page, "{filter:?}");
+            let Some(first) = page.first() else {
+                break;
+            };
+            (before, newer) = (After::from(first), rest);
+        }
     }
 }
 

@@ -1,21 +1,18 @@
-//! The audit: rows, newest first, with filters in the address and a link to the older ones.
+//! The audit: rows, newest first, with filters in the address and links to the older and the newer ones.
 
 use askama::Template;
 use secateur_ledger::moment::Moment;
-use secateur_ledger::{Row, Totals};
+use secateur_ledger::{After, Row, Totals};
 
-use super::list_query::{Hint, LEAST_REFRESH, ListQuery, Seen};
+use super::list_query::{Hint, LEAST_REFRESH, ListQuery, Page, Seen};
 use super::row_line::{RowLine, places};
 use crate::numbers::{signed, thousands, usd};
 use crate::shell::Shell;
 
-/// Rows on a page.
-pub(crate) const PAGE_ROWS: u32 = 50;
-
 /// What the ledger told.
 pub(crate) struct ListData {
-    /// May hold one more than a page shows: then there are older ones.
     pub(crate) rows: Vec<Row>,
+    pub(crate) has_older: bool,
     pub(crate) workloads: Vec<String>,
     pub(crate) seen: Seen,
     /// Of all rows that fit, on whatever page, where that is at hand.
@@ -45,6 +42,7 @@ pub(crate) struct AuditListPage {
     rows: Vec<RowLine>,
     sum: Option<Sum>,
     older: Option<String>,
+    newer: Option<String>,
     newest: Option<String>,
     refresh_on: Option<String>,
     refresh_off: Option<String>,
@@ -54,22 +52,22 @@ pub(crate) struct AuditListPage {
 impl AuditListPage {
     pub(crate) fn of(query: ListQuery, hints: Vec<Hint>, data: ListData, shell: Shell) -> Self {
         let ListData {
-            mut rows,
+            rows,
+            has_older,
             mut workloads,
             mut seen,
             totals,
         } = data;
-        let page = PAGE_ROWS as usize;
-        let has_older = rows.len() > page;
-        rows.truncate(page);
+        let is_first = query.page == Page::First;
         let last = rows.last().filter(|_| has_older);
-        let older = last.map(|row| query.href(&format!("{}.{}", row.at, row.id), None));
+        let older = last.map(|row| query.href(&Page::After(After::from(row)), None));
+        let first = rows.first().filter(|_| !is_first);
+        let newer = first.map(|row| query.href(&Page::Before(After::from(row)), None));
         if !query.workload.is_empty() && !workloads.contains(&query.workload) {
             workloads.push(query.workload.clone());
         }
         seen.stacks.retain(|stack| !stack.is_empty());
         seen.models.retain(|model| !model.is_empty());
-        let is_first = query.after.is_empty();
         let is_fresh = query.refresh.is_some();
         let places = places(&rows);
         Self {
@@ -87,9 +85,11 @@ impl AuditListPage {
                 is_loss: totals.saved_usd < 0.0,
             }),
             older,
-            newest: (!is_first).then(|| query.href("", None)),
-            refresh_on: (is_first && !is_fresh).then(|| query.href("", Some(LEAST_REFRESH))),
-            refresh_off: is_fresh.then(|| query.href("", None)),
+            newer,
+            newest: (!is_first).then(|| query.href(&Page::First, None)),
+            refresh_on: (is_first && !is_fresh)
+                .then(|| query.href(&Page::First, Some(LEAST_REFRESH))),
+            refresh_off: is_fresh.then(|| query.href(&Page::First, None)),
             every: query.refresh.unwrap_or(LEAST_REFRESH),
             hints,
             workloads,

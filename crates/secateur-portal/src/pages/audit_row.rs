@@ -347,7 +347,7 @@ impl AuditRowPage {
         }
         Self {
             shell,
-            list: query.href(&query.after, None),
+            list: query.href(&query.page, None),
             earlier: around.earlier.map(|id| query.row_href(&id)),
             later: around.later.map(|id| query.row_href(&id)),
             id: row.id.clone(),

@@ -18,6 +18,30 @@ const NO_STACK: &str = "none";
 /// Other names that are offered at most.
 const MAX_OFFERED: usize = 8;
 
+/// Which page of the list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Page {
+    #[default]
+    First,
+    /// Of the rows that are older than this one.
+    After(After),
+    /// Of those that are newer, the nearest.
+    Before(After),
+}
+
+/// Time and id with a dot between.
+fn read_place(text: &str) -> Option<After> {
+    let (at, id) = text.split_once('.')?;
+    Some(After {
+        at: at.parse().ok()?,
+        id: id.to_owned(),
+    })
+}
+
+fn spelled_place(place: &After) -> String {
+    format!("{}.{}", place.at, place.id)
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ListQuery {
@@ -29,7 +53,7 @@ pub(crate) struct ListQuery {
     pub(crate) trouble: bool,
     pub(crate) since: String,
     pub(crate) until: String,
-    pub(crate) after: String,
+    pub(crate) page: Page,
     pub(crate) refresh: Option<u32>,
     /// Fields that could not be read, in words.
     pub(crate) problems: Vec<&'static str>,
@@ -79,7 +103,8 @@ impl ListQuery {
                 "trouble" => out.trouble = !value.is_empty(),
                 "since" => out.since = value,
                 "until" => out.until = value,
-                "after" => out.after = value,
+                "after" => out.page = read_place(&value).map_or(Page::First, Page::After),
+                "before" => out.page = read_place(&value).map_or(Page::First, Page::Before),
                 "refresh" => {
                     let seconds: Option<u32> = value.parse().ok();
                     out.refresh = seconds
@@ -127,17 +152,13 @@ impl ListQuery {
         }
     }
 
-    /// The place in the list: time and id with a dot between.
-    pub(crate) fn after(&self) -> Option<After> {
-        let (at, id) = self.after.split_once('.')?;
-        Some(After {
-            at: at.parse().ok()?,
-            id: id.to_owned(),
-        })
-    }
-
-    fn pairs(&self, after: &str, refresh: Option<u32>) -> String {
+    fn pairs(&self, page: &Page, refresh: Option<u32>) -> String {
         let flag = |is_set: bool| if is_set { "1" } else { "" };
+        let (after, before) = match page {
+            Page::First => Default::default(),
+            Page::After(place) => (spelled_place(place), String::new()),
+            Page::Before(place) => (String::new(), spelled_place(place)),
+        };
         let refresh = refresh.map_or(String::new(), |seconds| seconds.to_string());
         link::query(&[
             ("workload", &self.workload),
@@ -148,18 +169,19 @@ impl ListQuery {
             ("trouble", flag(self.trouble)),
             ("since", &self.since),
             ("until", &self.until),
-            ("after", after),
+            ("after", &after),
+            ("before", &before),
             ("refresh", &refresh),
         ])
     }
 
-    pub(crate) fn href(&self, after: &str, refresh: Option<u32>) -> String {
-        format!("/portal/audit{}", self.pairs(after, refresh))
+    pub(crate) fn href(&self, page: &Page, refresh: Option<u32>) -> String {
+        format!("/portal/audit{}", self.pairs(page, refresh))
     }
 
     /// The page of one row, from which there is a way back to this list.
     pub(crate) fn row_href(&self, id: &str) -> String {
-        format!("{}{}", link::row(id), self.pairs(&self.after, None))
+        format!("{}{}", link::row(id), self.pairs(&self.page, None))
     }
 
     /// How many filters are set.
@@ -250,7 +272,7 @@ impl ListQuery {
         let offer = |name: &String| {
             let mut other = self.clone();
             put(&mut other, name.clone());
-            (name.clone(), other.href("", None))
+            (name.clone(), other.href(&Page::First, None))
         };
         names.take(MAX_OFFERED).map(offer).collect()
     }
@@ -270,17 +292,21 @@ mod tests {
         assert_eq!(filter.stack.as_deref(), Some(""));
         assert!(filter.only_changed && !filter.only_trouble);
         assert_eq!(filter.since, moment::read("2026-11-16T05:00"));
-        assert_eq!(
-            query.after(),
-            Some(After {
-                at: 12,
-                id: "x.y".into()
-            })
-        );
-        for href in [query.href("12.x.y", None), query.row_href("r/1")] {
-            assert_eq!(ListQuery::read(href.split_once('?').unwrap().1), query);
+        let place = After {
+            at: 12,
+            id: "x.y".into(),
+        };
+        assert_eq!(query.page, Page::After(place.clone()));
+        let back = ListQuery {
+            page: Page::Before(place),
+            ..query.clone()
+        };
+        for query in [query, back] {
+            for href in [query.href(&query.page, None), query.row_href("r/1")] {
+                assert_eq!(ListQuery::read(href.split_once('?').unwrap().1), query);
+            }
+            assert_eq!(query.count(), 4);
         }
-        assert_eq!(query.count(), 4);
     }
 
     #[test]
@@ -288,7 +314,7 @@ mod tests {
         let query = ListQuery::read("since=yesterday&after=x&refresh=0");
         assert_eq!(query.filter(), Filter::default());
         assert_eq!(query.problems.len(), 1);
-        assert_eq!((query.after(), query.refresh), (None, None));
+        assert_eq!((&query.page, query.refresh), (&Page::First, None));
         assert_eq!(ListQuery::read("refresh=5").refresh, Some(LEAST_REFRESH));
         assert!(ListQuery::read("stack=&model=x").is_wordy && !query.is_wordy);
     }

@@ -27,7 +27,8 @@ Example:
     #[command(after_help = "\
 Examples:
   secateur audit export --format parquet -o rows.parquet --since 7d
-  secateur audit export --format jsonl -o - --workload agent | jq .receipt")]
+  secateur audit export --format jsonl -o - --workload agent | jq .receipt
+  secateur audit export --format jsonl -o - --plans --changed | jq '.plan.cuts[]?.strategy'")]
     Export(ExportArgs),
     /// Add up requests, sizes, cost and savings.
     #[command(after_help = "\
@@ -136,6 +137,9 @@ pub(crate) struct ExportArgs {
     /// How rows are written.
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
+    /// With each row's plan: what was cut, by which strategy, why. Only for jsonl.
+    #[arg(long)]
+    pub(crate) plans: bool,
     /// The file to write (replaced only when complete); `-` is standard output.
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,

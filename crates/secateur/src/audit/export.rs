@@ -10,16 +10,24 @@ use super::answer;
 use super::args::{ExportArgs, ExportFormat};
 use super::columns::{COLUMNS, Cell};
 use super::parquet::ParquetWriter;
+use super::show::json;
 use crate::Failure;
 use crate::destination::write_whole;
 use crate::table::thousands;
 
 /// Rows that are asked for at once.
 const PAGE: u32 = 5_000;
+/// The same with their plans, each of which may have 256 KiB.
+const PAGE_WITH_PLANS: u32 = 200;
 /// Rows in one row group of a Parquet file.
 const GROUP: usize = 50_000;
 
 pub(crate) fn run(ledger: &Ledger, args: &ExportArgs) -> Result<(), Failure> {
+    if args.plans && args.format != ExportFormat::Jsonl {
+        return Err(Failure::bad_usage(
+            "--plans: a plan is an object and fits no column. Write them with --format jsonl, or leave --plans out",
+        ));
+    }
     if args.output == Path::new("-") {
         return write(ledger, args, Box::new(io::stdout().lock())).map(|_| ());
     }
@@ -32,16 +40,17 @@ fn write(ledger: &Ledger, args: &ExportArgs, out: Box<dyn Write>) -> Result<usiz
     let filter = args.filter.filter();
     let sums = answer(ledger.totals(&filter, GroupBy::All))?;
     let bar = progress_bar(sums.first().map_or(0, |sum| sum.requests));
-    let mut sink = Sink::new(args.format, BufWriter::new(out))?;
+    let mut sink = Sink::new(args, BufWriter::new(out))?;
     let mut after: Option<After> = None;
     let mut count = 0;
     loop {
-        let rows = answer(ledger.rows(&filter, after.as_ref(), PAGE))?;
+        let rows = if args.plans {
+            answer(ledger.rows_with_plans(&filter, after.as_ref(), PAGE_WITH_PLANS))?
+        } else {
+            answer(ledger.rows(&filter, after.as_ref(), PAGE))?
+        };
         let Some(last) = rows.last() else { break };
-        after = Some(After {
-            at: last.at,
-            id: last.id.clone(),
-        });
+        after = Some(After::from(last));
         count += rows.len();
         bar.set_position(count as u64);
         sink.write(rows)?;
@@ -61,7 +70,7 @@ fn progress_bar(rows: u64) -> ProgressBar {
 
 enum Sink<W: Write> {
     Csv(W),
-    Jsonl(W),
+    Jsonl { out: W, plans: bool },
     Parquet(ParquetWriter<W>, Vec<Row>),
 }
 
@@ -77,10 +86,10 @@ fn broken(error: io::Error) -> Failure {
     Failure::bad_input(format!("cannot write the rows: {error}"))
 }
 
-/// A row of a list comes without its plan, so nothing is said about it; `secateur audit show` has it.
-fn json_line(row: &Row) -> serde_json::Result<Vec<u8>> {
-    let mut json = serde_json::to_value(row)?;
-    if let Some(object) = json.as_object_mut() {
+/// Where plans were not asked for, nothing is said about them.
+fn json_line(row: &Row, plans: bool) -> serde_json::Result<Vec<u8>> {
+    let mut json = json(row);
+    if let Some(object) = json.as_object_mut().filter(|_| !plans) {
         object.remove("plan");
     }
     let mut line = serde_json::to_vec(&json)?;
@@ -89,14 +98,17 @@ fn json_line(row: &Row) -> serde_json::Result<Vec<u8>> {
 }
 
 impl<W: Write> Sink<W> {
-    fn new(format: ExportFormat, mut out: W) -> Result<Self, Failure> {
-        Ok(match format {
+    fn new(args: &ExportArgs, mut out: W) -> Result<Self, Failure> {
+        Ok(match args.format {
             ExportFormat::Csv => {
                 let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
                 writeln!(out, "{}", names.join(",")).map_err(broken)?;
                 Self::Csv(out)
             }
-            ExportFormat::Jsonl => Self::Jsonl(out),
+            ExportFormat::Jsonl => Self::Jsonl {
+                out,
+                plans: args.plans,
+            },
             ExportFormat::Parquet => {
                 Self::Parquet(ParquetWriter::new(out).map_err(broken)?, Vec::new())
             }
@@ -110,9 +122,9 @@ impl<W: Write> Sink<W> {
                     writeln!(out, "{}", csv_line(row)).map_err(broken)?;
                 }
             }
-            Self::Jsonl(out) => {
+            Self::Jsonl { out, plans } => {
                 for row in &rows {
-                    let line = json_line(row).map_err(|error| broken(error.into()))?;
+                    let line = json_line(row, *plans).map_err(|error| broken(error.into()))?;
                     out.write_all(&line).map_err(broken)?;
                 }
             }
@@ -129,7 +141,7 @@ impl<W: Write> Sink<W> {
 
     fn finish(self) -> Result<(), Failure> {
         let mut out = match self {
-            Self::Csv(out) | Self::Jsonl(out) => out,
+            Self::Csv(out) | Self::Jsonl { out, .. } => out,
             Self::Parquet(mut writer, waiting) => {
                 writer.write(&waiting).map_err(broken)?;
                 writer.finish().map_err(broken)?

@@ -40,7 +40,7 @@ pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
 }
 
 /// The plan as JSON within JSON, not as a text.
-fn json(row: &Row) -> Value {
+pub(super) fn json(row: &Row) -> Value {
     let plan = row
         .plan
         .as_deref()

@@ -66,10 +66,7 @@ async fn newest(ledger: &Ledger, filter: &Filter, count: u32) -> Result<Vec<Row>
 
 /// Where the next page begins.
 fn place(rows: &[Row]) -> Option<After> {
-    rows.last().map(|row| After {
-        at: row.at,
-        id: row.id.clone(),
-    })
+    rows.last().map(After::from)
 }
 
 fn show(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
