@@ -20,7 +20,7 @@ use crate::listing::{self, Page, Towards};
 use crate::moment::now;
 use crate::opening::{self, on_a_thread};
 use crate::options::{CaptureLimits, LedgerOptions};
-use crate::plain::Figures;
+use crate::plain::{Figures, is_plain};
 use crate::query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 use crate::record::Record;
 use crate::row::{Millis, Row};
@@ -133,7 +133,11 @@ impl Ledger {
 
     /// Records a request, once. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
-        self.push(Record::of(row), None);
+        if is_plain(&row) {
+            self.record_plain(&row.id, &row.alike(), Figures::of(&row));
+        } else {
+            self.push(Record::of(row), None);
+        }
     }
 
     /// Records a request that no mechanic looked at, in the same way and with less work than by its row. It has no
