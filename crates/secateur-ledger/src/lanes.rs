@@ -21,7 +21,7 @@ const LANES: usize = 32;
 /// Rows that are handed on together.
 const SHEAF_ROWS: usize = 128;
 /// Rows that a lane remembers for those like them.
-const MAX_KNOWN: usize = 4;
+const MAX_KNOWN: usize = 16;
 
 /// A row, and what is to be compared to tell whether another is like it.
 #[derive(Debug)]

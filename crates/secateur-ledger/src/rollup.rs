@@ -238,7 +238,7 @@ static ADD_TO_DAY: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Rows that are remembered for those like them.
-const MAX_RECENT: usize = 8;
+const MAX_RECENT: usize = 64;
 
 /// The number of the day since 1970, workload, stack and model.
 type DayKey<'r> = (i64, &'r str, &'r str, &'r str);

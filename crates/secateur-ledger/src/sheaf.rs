@@ -30,9 +30,10 @@ impl Sheaf {
         self.rows.len()
     }
 
-    /// Roughly what it takes in memory. What rows are like is not its alone.
+    /// Roughly what it takes in memory, as if what rows are like were its alone.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.rows.capacity() * size_of::<Packed>()
+        let likes = self.likes.len() * (size_of::<Row>() + 200);
+        size_of::<Self>() + likes + self.rows.capacity() * size_of::<Packed>()
     }
 
     /// A new row that others can be like; its place.

@@ -11,8 +11,8 @@ use crate::row::Row;
 
 /// Most that is remembered of what the tables hold.
 const MAX_KNOWN: usize = 4_096;
-/// Rows before this one that are looked at for the same.
-const MAX_RECENT: usize = 8;
+/// Rows before this one that are looked at for the same: what all threads remember, on most machines.
+const MAX_RECENT: usize = 64;
 
 /// What is known of a row by what it has in common with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
