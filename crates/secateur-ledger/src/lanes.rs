@@ -1,6 +1,5 @@
 //! Where requests that no mechanic looked at wait until there are enough of them to be handed on in one piece. Each thread has
-//! a lane of its own: what two threads write to in turn has to be brought from one core to the other every time, which
-//! takes longer than all else about recording a request.
+//! a lane of its own: what two threads write to in turn has to be brought from one core to the other every time.
 //!
 //! **Invariant:** whoever holds a lane may lock the queue, and nobody who holds the queue locks a lane.
 

@@ -1,5 +1,5 @@
-//! Figures in a little more than the memory that cores fetch in one piece. Many rows wait at a time, and nobody has them at hand
-//! again when they are written down: what is to be fetched then is the most part of the work.
+//! Figures in a little more than the memory that cores fetch in one piece. Many rows wait at a time, and when they are written
+//! down, on another thread, all of that has to be fetched again.
 
 use crate::plain::Figures;
 use crate::row::UsageRow;

@@ -86,7 +86,7 @@ impl Figures {
     }
 }
 
-/// Whether it has nothing but what [`Figures`] and [`Alike`] tell.
+/// Whether it has nothing but what [`Figures`] and [`Alike`](crate::Alike) tell.
 pub(crate) fn is_plain(row: &Row) -> bool {
     row.plan.is_none() && row.session.is_none() && !row.has_change()
 }
