@@ -1,6 +1,7 @@
 //! Many rows in one of SQLite's: of a row that no mechanic looked at there are a few numbers to keep, and to give it a
-//! place in tables and indexes is several times the work of writing them down. A bundle is JSON, one array for each row, so
-//! that SQLite's own functions read it (the view `audit` does).
+//! place in tables and indexes is several times the work of writing them down. A bundle is its rows as `packed.rs` describes them,
+//! then eight bytes for each thing that they are like (the numbers of its series and of its kind), then how many things these
+//! are, in one byte. SQL can read that (the view `audit` does).
 //!
 //! A request is recorded when it ends and found by when it began, so what is written together began at different times:
 //! bundles overlap, and other rows lie between theirs.
@@ -8,14 +9,18 @@
 //! **Invariant:** the rows of a bundle are less than [`MAX_SPAN`] apart. So whoever looks for a time knows where bundles with rows
 //! of it can begin.
 
+mod json;
+
 use crate::error::LedgerError;
 use crate::number::first_at;
+use crate::packed::{BYTES, Packed};
 use crate::plain::Figures;
-use crate::row::{Millis, UsageRow};
+use crate::row::Millis;
 
 /// Fewer are kept as rows: where little happens, nothing is gained.
 pub(crate) const MIN_ROWS: usize = 32;
-pub(crate) const MAX_ROWS: usize = 128;
+/// Two bundles of as many fill a page of the file.
+pub(crate) const MAX_ROWS: usize = 126;
 /// Rows of a bundle are less than this apart.
 pub(crate) const MAX_SPAN: Millis = 1_000;
 
@@ -47,171 +52,167 @@ pub(crate) struct Bundled {
     pub(crate) own: Figures,
 }
 
-/// As it stands in the JSON, in the order that the migration tells.
-type Numbers = (
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    Option<i64>,
-    i64,
-    Option<i64>,
-    Option<i64>,
-    Option<f64>,
-    Option<f64>,
-    Option<i64>,
-    Option<i64>,
-);
-
-/// Counts beyond 2^63 cannot occur; they are stored as the largest that can.
-fn count(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
+/// The numbers of what rows are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Like {
+    pub(crate) series: u32,
+    pub(crate) kind: u32,
 }
 
-impl Bundled {
-    fn numbers(&self, first: i64) -> Numbers {
-        let own = &self.own;
-        (
-            self.seq - first,
-            own.fresh.unwrap_or(0),
-            self.series,
-            self.kind,
-            count(own.bytes_before),
-            count(own.response_bytes),
-            count(own.added_us),
-            own.upstream_head_us.map(count),
-            count(own.total_us),
-            own.usage.input.map(count),
-            own.usage.output.map(count),
-            own.actual_usd,
-            own.actual_input_usd,
-            own.usage.cache_read.map(count),
-            own.usage.cache_write.map(count),
-        )
-    }
+const LIKE_BYTES: usize = 8;
 
-    fn from_numbers(first: i64, numbers: Numbers) -> Self {
-        let (
-            place,
-            fresh,
-            series,
-            kind,
-            bytes,
-            response_bytes,
-            added_us,
-            upstream_head_us,
-            total_us,
-            input,
-            output,
-            actual_usd,
-            actual_input_usd,
-            cache_read,
-            cache_write,
-        ) = numbers;
-        let seq = first.saturating_add(place);
+impl Like {
+    /// `None`: there are more of them than a bundle can tell.
+    pub(crate) fn of(series: i64, kind: i64) -> Option<Self> {
+        Some(Self {
+            series: u32::try_from(series).ok()?,
+            kind: u32::try_from(kind).ok()?,
+        })
+    }
+}
+
+/// A bundle that is written.
+#[derive(Debug)]
+pub(crate) struct Bundle {
+    /// The smallest number in it and the largest.
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) likes: Vec<Like>,
+    pub(crate) entries: Vec<u8>,
+}
+
+impl Bundle {
+    /// Each row with its number, and with its place in `likes`, of which there are at most 255.
+    pub(crate) fn of(rows: impl Iterator<Item = (i64, Packed)>, likes: Vec<Like>) -> Self {
+        let mut entries = Vec::with_capacity(MAX_ROWS * BYTES + likes.len() * LIKE_BYTES + 1);
+        let (mut first, mut last) = (i64::MAX, i64::MIN);
+        for (seq, row) in rows {
+            (first, last) = (first.min(seq), last.max(seq));
+            entries.extend_from_slice(row.with_seq(seq).bytes());
+        }
+        for like in &likes {
+            entries.extend_from_slice(&like.series.to_be_bytes());
+            entries.extend_from_slice(&like.kind.to_be_bytes());
+        }
+        entries.push(u8::try_from(likes.len()).unwrap_or(u8::MAX));
         Self {
-            seq,
-            series,
-            kind,
-            own: Figures {
-                at: crate::number::time(seq),
-                fresh: Some(fresh),
-                bytes_before: bytes.cast_unsigned(),
-                bytes_after: bytes.cast_unsigned(),
-                response_bytes: response_bytes.cast_unsigned(),
-                added_us: added_us.cast_unsigned(),
-                upstream_head_us: upstream_head_us.map(i64::cast_unsigned),
-                total_us: total_us.cast_unsigned(),
-                usage: UsageRow {
-                    input: input.map(i64::cast_unsigned),
-                    cache_read: cache_read.map(i64::cast_unsigned),
-                    cache_write: cache_write.map(i64::cast_unsigned),
-                    output: output.map(i64::cast_unsigned),
-                },
-                actual_usd,
-                actual_input_usd,
-            },
+            first,
+            last,
+            likes,
+            entries,
         }
     }
 }
 
-/// The rows of a bundle, which begins with number `first`.
-pub(crate) fn write(first: i64, rows: impl Iterator<Item = Bundled>) -> Vec<u8> {
-    let mut json = Vec::with_capacity(MAX_ROWS * 96);
-    json.push(b'[');
-    for row in rows {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        // Neither numbers nor a vector can refuse.
-        let _ = serde_json::to_writer(&mut json, &row.numbers(first));
-    }
-    json.push(b']');
-    json
+/// What a bundle's column holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entries<'e> {
+    Packed(&'e [u8]),
+    /// As version 4 of the schema wrote it.
+    Json(&'e str),
 }
 
-/// What [`write`] wrote.
-pub(crate) fn read(first: i64, json: &str) -> Result<Vec<Bundled>, LedgerError> {
-    let numbers: Vec<Numbers> = serde_json::from_str(json)
-        .map_err(|error| LedgerError::Unreadable(format!("bundle {first}: {error}")))?;
-    let row = |numbers| Bundled::from_numbers(first, numbers);
-    Ok(numbers.into_iter().map(row).collect())
+/// The rows of bundle `first`.
+pub(crate) fn read(first: i64, entries: Entries<'_>) -> Result<Vec<Bundled>, LedgerError> {
+    match entries {
+        Entries::Json(json) => json::read(first, json),
+        Entries::Packed(bytes) => unpack(bytes)
+            .ok_or_else(|| LedgerError::Unreadable(format!("bundle {first} is damaged"))),
+    }
+}
+
+fn unpack(bytes: &[u8]) -> Option<Vec<Bundled>> {
+    let (&likes, bytes) = bytes.split_last()?;
+    let likes = usize::from(likes) * LIKE_BYTES;
+    let (rows, likes) = bytes.split_at_checked(bytes.len().checked_sub(likes)?)?;
+    let (rows, []) = rows.as_chunks::<BYTES>() else {
+        return None;
+    };
+    let likes = likes.as_chunks::<LIKE_BYTES>().0;
+    let row = |bytes: &[u8; BYTES]| {
+        let packed = Packed::from_bytes(*bytes);
+        let &[a, b, c, d, kind @ ..] = likes.get(packed.like())?;
+        Some(Bundled {
+            seq: packed.seq(),
+            series: u32::from_be_bytes([a, b, c, d]).into(),
+            kind: u32::from_be_bytes(kind).into(),
+            own: packed.figures(),
+        })
+    };
+    rows.iter().map(row).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::time;
+
+    fn rows() -> Vec<Bundled> {
+        let first = first_at(1_794_787_200_000);
+        let row = |place: i64| {
+            let seq = first + (place * 37 % 100) * 123_457;
+            let bytes = place.cast_unsigned() * 3;
+            Bundled {
+                seq,
+                series: place % 3,
+                kind: 1 << (place % 3 * 15),
+                own: Figures {
+                    at: time(seq),
+                    fresh: Some(place.wrapping_mul(0x1e37_79b9_7f4a_7c15)),
+                    bytes_before: bytes,
+                    bytes_after: bytes,
+                    total_us: 1 << 31,
+                    actual_usd: (place % 2 == 0).then_some(0.1),
+                    ..Figures::default()
+                },
+            }
+        };
+        (0..100).map(row).collect()
+    }
+
+    fn bundle(rows: &[Bundled]) -> Bundle {
+        let likes = (0..3).map(|place| Like::of(place, 1 << (place * 15)).unwrap());
+        let row = |row: &Bundled| {
+            let like = usize::try_from(row.series).unwrap();
+            (row.seq, Packed::of(&row.own, like).unwrap())
+        };
+        Bundle::of(rows.iter().map(row), likes.collect())
+    }
 
     #[test]
     fn rows_come_back_as_they_went_in() {
-        let first = crate::number::first_at(1_794_787_200_000);
-        let mut seed = 1_u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            seed >> 1
-        };
-        let rows: Vec<Bundled> = (0..500)
-            .map(|place| {
-                let seq = first + place * 123_457;
-                let bytes = next();
-                let mut some = |share: u64| Some(next()).filter(|number| number % share > 0);
-                Bundled {
-                    seq,
-                    series: place % 7,
-                    kind: place % 3,
-                    own: Figures {
-                        at: crate::number::time(seq),
-                        fresh: Some(some(1 << 60).unwrap_or(0).wrapping_mul(3).cast_signed()),
-                        bytes_before: bytes,
-                        bytes_after: bytes,
-                        response_bytes: some(5).unwrap_or(0),
-                        added_us: some(5).unwrap_or(0) >> 40,
-                        upstream_head_us: some(2),
-                        total_us: some(5).unwrap_or(0),
-                        usage: UsageRow {
-                            input: some(2),
-                            cache_read: some(3),
-                            cache_write: some(4),
-                            output: some(5),
-                        },
-                        actual_usd: some(3).map(|number| f64::from_bits(number >> 2)),
-                        actual_input_usd: some(3).map(|number| number as f64 * 1e-25),
-                    },
-                }
-            })
-            .collect();
-        let json = String::from_utf8(write(first, rows.iter().copied())).unwrap();
-        assert_eq!(read(first, &json).unwrap(), rows);
+        let rows = rows();
+        let bundle = bundle(&rows);
+        assert_eq!(bundle.entries.len(), 100 * BYTES + 3 * LIKE_BYTES + 1);
+        let numbers = rows.iter().map(|row| row.seq);
+        assert_eq!(Some(bundle.first), numbers.clone().min());
+        assert_eq!(Some(bundle.last), numbers.max());
+        assert_eq!(read(0, Entries::Packed(&bundle.entries)).unwrap(), rows);
+    }
+
+    #[test]
+    fn two_full_ones_fill_a_page() {
+        let one: Vec<Bundled> = rows().into_iter().cycle().take(MAX_ROWS).collect();
+        // A page has 8 bytes of its own, and for each of its rows 2 and a head of at most 21.
+        let with_head = bundle(&one).entries.len() + 23;
+        assert!(
+            (15_900..=16_384 - 8).contains(&(2 * with_head)),
+            "{with_head}"
+        );
     }
 
     #[test]
     fn what_is_no_bundle_is_said_so() {
-        assert_eq!(read(0, "[]").unwrap(), []);
-        for json in ["", "[[1]]", "{}", "[[0,\"x\"]]"] {
-            assert!(matches!(read(7, json), Err(LedgerError::Unreadable(_))));
+        assert_eq!(read(0, Entries::Packed(&[0])).unwrap(), []);
+        let whole = bundle(&rows()).entries;
+        let mut strange = whole.clone();
+        strange[BYTES - 1] = 3;
+        let mut more_likes = whole.clone();
+        *more_likes.last_mut().unwrap() = 255;
+        let one_like: &[u8] = &[1];
+        for bytes in [&[], one_like, &whole[1..], &strange, &more_likes] {
+            let found = read(7, Entries::Packed(bytes));
+            assert!(matches!(found, Err(LedgerError::Unreadable(_))));
         }
     }
 }

@@ -31,8 +31,8 @@ impl<'r> Entry<'r> {
     /// A row like another.
     pub(crate) fn packed(like: &'r Row, own: &'r Packed) -> Self {
         Self {
-            at: own.at,
-            fresh: Some(own.fresh),
+            at: own.at(),
+            fresh: Some(own.fresh()),
             own: Some(own),
             like,
         }
@@ -47,10 +47,9 @@ impl<'r> Entry<'r> {
         self.own.map_or_else(of_row, Packed::figures)
     }
 
-    /// Whether the body went out as it came, and the id is a number: figures that a bundle can hold.
-    pub(crate) fn fits_a_bundle(&self) -> bool {
-        let is_same = self.like.bytes_after == self.like.bytes_before;
-        self.own.is_some() || is_same && self.fresh.is_some()
+    /// The figures as a bundle holds them, if it can.
+    pub(crate) fn pack(&self) -> Option<Packed> {
+        self.own.copied().or_else(|| Packed::of(&self.figures(), 0))
     }
 
     /// In the order of time, and of one time the same ones one after the other.

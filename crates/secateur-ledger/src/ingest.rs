@@ -77,18 +77,8 @@ fn write_all(
     sight: Sight,
     rest: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
-    let mut rows: Vec<Entry<'_>> = Vec::with_capacity(Record::count_all(records));
-    for record in records {
-        match record {
-            Record::Row(row) => rows.push(Entry::of(row)),
-            Record::Sheaf(sheaf) => rows.extend(sheaf.entries()),
-            Record::Score(_) | Record::Shadow(_) => {}
-        }
-    }
-    Entry::sort(&mut rows);
-    let rows = store.insert_rows(rows, sight, rest)?;
     let mut rollup = Rollup::default();
-    rows.iter().for_each(|entry| rollup.add(*entry));
+    let new_rows = write_rows(store, records, sight, rest, &mut rollup)?;
     rollup.write(store)?;
     let scores: Vec<Vec<Value<'_>>> = records
         .iter()
@@ -107,7 +97,43 @@ fn write_all(
         .collect();
     let new_calls = store.insert_new(&SHADOW_CALL, &calls)?;
     let new = new_scores.iter().chain(&new_calls);
-    Ok(rows.len() + new.filter(|&&is_new| is_new).count())
+    Ok(new_rows + new.filter(|&&is_new| is_new).count())
+}
+
+/// How many of the rows were new.
+fn write_rows<'r>(
+    store: &mut dyn Store,
+    records: &'r [Record],
+    sight: Sight,
+    rest: &dyn Fn(),
+    rollup: &mut Rollup<'r>,
+) -> Result<usize, LedgerError> {
+    let (mut rows, mut sheaves) = (Vec::new(), Vec::new());
+    for record in records {
+        match record {
+            Record::Row(row) => rows.push(Entry::of(row)),
+            Record::Sheaf(sheaf) => sheaves.push(sheaf),
+            Record::Score(_) | Record::Shadow(_) => {}
+        }
+    }
+    // What is kept in one piece is not looked at row by row, so it must be new.
+    let is_kept = match sight {
+        Sight::First => store.insert_sheaves(&sheaves, rest)?,
+        Sight::Again => vec![false; sheaves.len()],
+    };
+    let mut kept = 0;
+    for (sheaf, is_kept) in sheaves.into_iter().zip(is_kept) {
+        if is_kept {
+            kept += sheaf.len();
+            sheaf.entries().for_each(|entry| rollup.add(entry));
+        } else {
+            rows.extend(sheaf.entries());
+        }
+    }
+    Entry::sort(&mut rows);
+    let rows = store.insert_rows(rows, sight, rest)?;
+    rows.iter().for_each(|entry| rollup.add(*entry));
+    Ok(kept + rows.len())
 }
 
 /// Plans are JSON with the same words over and over: they shrink to a tenth.

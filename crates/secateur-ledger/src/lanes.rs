@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::alike::{Alike, KeptAlike};
+use crate::bundle::MAX_ROWS;
 use crate::number::LAST_TIME;
 use crate::packed::Packed;
 use crate::plain::{Figures, is_plain};
@@ -17,8 +18,8 @@ use crate::sheaf::Sheaf;
 
 /// As many threads are by themselves; more of them share.
 const LANES: usize = 32;
-/// Rows that are handed on together.
-const SHEAF_ROWS: usize = 128;
+/// Rows that are handed on together: what is kept together.
+const SHEAF_ROWS: usize = MAX_ROWS;
 /// Rows that a lane remembers for those like them.
 const MAX_KNOWN: usize = 16;
 
@@ -191,7 +192,9 @@ impl Lane {
             .unwrap_or_else(|| self.sheaf.add_like(&known.row));
         known.place = Some(place);
         let packed = Packed::of(own, place);
-        packed.map(|packed| self.sheaf.push(packed)).is_some()
+        packed
+            .map(|packed| self.sheaf.push(own.at, packed))
+            .is_some()
     }
 
     fn empty(&mut self, hand_on: &mut impl FnMut(Sheaf)) {

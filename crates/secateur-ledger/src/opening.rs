@@ -38,7 +38,7 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
     };
     let spool = open_spool(options, &counters)?;
     let shared = Arc::new(Shared {
-        queue: Queue::new(options.queue_rows),
+        queue: Queue::new(options.queue_rows, address.database()),
         counters,
         spool: Mutex::new(spool),
         address: address.clone(),

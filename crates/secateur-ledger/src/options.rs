@@ -10,7 +10,7 @@ pub struct LedgerOptions {
     pub url: String,
     /// Where rows wait while the database is slow or gone. Several processes may share it.
     pub spool_dir: PathBuf,
-    /// Rows that may wait in memory. Default 10,000.
+    /// Rows that may wait in memory. Default 20,000.
     pub queue_rows: usize,
     /// How often rows are written, at most one second. Default 250 ms.
     pub flush_every: Duration,
@@ -30,7 +30,7 @@ impl LedgerOptions {
         Self {
             url: url.into(),
             spool_dir: spool_dir.into(),
-            queue_rows: 10_000,
+            queue_rows: 20_000,
             flush_every: Duration::from_millis(250),
             keep_days: 90,
             clears: true,

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::queue::{BATCH_ROWS, Queue};
+use crate::queue::{BATCH_WORK, Queue};
 
 /// Work between two breaks.
 const WORK: Duration = Duration::from_micros(100);
@@ -47,13 +47,14 @@ impl<'q> Pace<'q> {
 
     fn is_behind(&self) -> bool {
         let state = self.queue.lock();
-        state.is_closed || state.len() >= BATCH_ROWS / 2
+        state.is_closed || state.work() >= BATCH_WORK / 2
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Database;
 
     /// Portions of work, each longer than what needs no break; how long all took.
     fn work(queue: &Queue, portions: u32) -> Duration {
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn work_is_spread_unless_the_ledger_closes() {
-        let queue = Queue::new(10);
+        let queue = Queue::new(10, Database::Sqlite);
         assert!(work(&queue, 20) >= (WORK + BREAK) * 20);
         queue.close();
         // A machine that is busy with other things takes the core away by itself.

@@ -14,9 +14,12 @@ use crate::late_plan::LatePlan;
 use crate::plain::Figures;
 use crate::record::Record;
 use crate::sheaf::Sheaf;
+use crate::store::Database;
 
-/// Records in one transaction.
-pub(crate) const BATCH_ROWS: usize = 2_000;
+/// Records in one transaction, if each is as much work as a row by itself.
+pub(crate) const BATCH_WORK: usize = 2_000;
+/// As many rows that the database keeps in one piece are as much work as one by itself.
+const ROWS_IN_A_PIECE: usize = 2;
 /// Bytes in one transaction, roughly.
 const BATCH_BYTES: usize = 8 << 20;
 /// Bytes of all that waits.
@@ -49,18 +52,11 @@ pub(crate) struct Waiting {
     record: Record,
     plan: Option<LatePlan>,
     bytes: usize,
+    /// In rows.
+    work: usize,
 }
 
 impl Waiting {
-    fn new(record: Record, plan: Option<LatePlan>) -> Self {
-        let bytes = record.bytes() + plan.as_ref().map_or(0, LatePlan::bytes);
-        Self {
-            record,
-            plan,
-            bytes,
-        }
-    }
-
     /// Whether its plan is still to be made.
     pub(crate) fn takes_long(&self) -> bool {
         self.plan.is_some()
@@ -81,6 +77,9 @@ pub(crate) struct State {
     /// How many these are.
     len: usize,
     bytes: usize,
+    work: usize,
+    /// Records that make a batch, however little work they are.
+    full_rows: usize,
     /// Records ever accepted, taken out, and settled.
     pub(crate) accepted: u64,
     pub(crate) taken: u64,
@@ -99,23 +98,34 @@ impl State {
         self.len
     }
 
+    /// What there is to do, in rows.
+    pub(crate) fn work(&self) -> usize {
+        self.work
+    }
+
     pub(crate) fn is_due(&self) -> bool {
-        self.len > 0 && (self.len >= BATCH_ROWS || self.taken < self.flush_to)
+        self.len > 0 && (self.is_full() || self.taken < self.flush_to)
+    }
+
+    /// Whether there is a batch of it. A queue that is small in rows must not run full before that.
+    fn is_full(&self) -> bool {
+        self.work >= BATCH_WORK || self.len >= self.full_rows
     }
 
     /// What fits into one batch. All of it at once, if it does: whoever is interrupted here keeps requests waiting.
     pub(crate) fn take_batch(&mut self) -> VecDeque<Waiting> {
-        let (mut taken, mut bytes) = (self.len, self.bytes);
-        let batch = if taken <= BATCH_ROWS && bytes <= BATCH_BYTES {
+        let (mut taken, mut bytes, mut work) = (self.len, self.bytes, self.work);
+        let batch = if work <= BATCH_WORK && bytes <= BATCH_BYTES {
             let room = VecDeque::with_capacity(self.records.len());
             std::mem::replace(&mut self.records, room)
         } else {
-            (taken, bytes) = (0, 0);
+            (taken, bytes, work) = (0, 0, 0);
             let fits = |waiting: &&Waiting| {
-                let is_room = taken < BATCH_ROWS && bytes < BATCH_BYTES;
+                let is_room = work < BATCH_WORK && bytes < BATCH_BYTES;
                 if is_room {
                     taken += waiting.record.count();
                     bytes += waiting.bytes;
+                    work += waiting.work;
                 }
                 is_room
             };
@@ -124,17 +134,18 @@ impl State {
         };
         self.len = self.len.saturating_sub(taken);
         self.bytes = self.bytes.saturating_sub(bytes);
+        self.work = self.work.saturating_sub(work);
         self.taken += taken as u64;
         batch
     }
 
     /// A batch that found no place is the first again.
-    pub(crate) fn put_back(&mut self, batch: Vec<Record>) {
+    pub(crate) fn put_back(&mut self, batch: Vec<Waiting>) {
         for record in batch.into_iter().rev() {
-            let record = Waiting::new(record, None);
             self.taken -= record.record.count() as u64;
             self.len += record.record.count();
             self.bytes += record.bytes;
+            self.work += record.work;
             self.records.push_front(record);
         }
     }
@@ -152,17 +163,39 @@ pub(crate) struct Queue {
     /// What comes before the queue.
     lanes: Lanes,
     max_rows: usize,
+    /// Whether the database keeps sheaves in one piece.
+    keeps_pieces: bool,
 }
 
 impl Queue {
-    pub(crate) fn new(max_rows: usize) -> Self {
+    pub(crate) fn new(max_rows: usize, database: Database) -> Self {
         Self {
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                full_rows: (max_rows / 4).max(1),
+                ..State::default()
+            }),
             for_mover: Condvar::new(),
             for_writer: Condvar::new(),
             settled: tokio::sync::watch::Sender::new(0),
             lanes: Lanes::new(max_rows),
             max_rows: max_rows.max(1),
+            keeps_pieces: database == Database::Sqlite,
+        }
+    }
+
+    pub(crate) fn waiting(&self, record: Record, plan: Option<LatePlan>) -> Waiting {
+        let bytes = record.bytes() + plan.as_ref().map_or(0, LatePlan::bytes);
+        let work = match &record {
+            Record::Sheaf(sheaf) if self.keeps_pieces && sheaf.is_a_bundle() => {
+                sheaf.len().div_ceil(ROWS_IN_A_PIECE)
+            }
+            other => other.count(),
+        };
+        Waiting {
+            record,
+            plan,
+            bytes,
+            work,
         }
     }
 
@@ -173,20 +206,20 @@ impl Queue {
 
     /// Whether there was room.
     pub(crate) fn push(&self, record: Record, plan: Option<LatePlan>) -> bool {
-        let record = Waiting::new(record, plan);
-        let (count, bytes) = (record.record.count(), record.bytes);
+        let record = self.waiting(record, plan);
+        let (count, bytes, work) = (record.record.count(), record.bytes, record.work);
         let mut state = self.lock();
         if state.is_closed || state.len + count > self.max_rows || state.bytes + bytes > QUEUE_BYTES
         {
             return false;
         }
-        let full = BATCH_ROWS.min(self.max_rows);
-        let was_full = state.len >= full;
+        let was_full = state.is_full();
         state.records.push_back(record);
         state.len += count;
         state.bytes += bytes;
+        state.work += work;
         state.accepted += count as u64;
-        let is_full = state.len >= full;
+        let is_full = state.is_full();
         drop(state);
         if is_full && !was_full {
             self.for_mover.notify_one();

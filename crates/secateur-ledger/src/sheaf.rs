@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use crate::bundle::{MAX_SPAN, MIN_ROWS};
 use crate::entry::Entry;
+use crate::moment::DAY_MS;
 use crate::packed::Packed;
 use crate::record::Record;
-use crate::row::Row;
+use crate::row::{Millis, Row};
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,14 +17,16 @@ pub(crate) struct Sheaf {
     likes: Vec<Arc<Row>>,
     /// Each with the place of what it is like.
     rows: Vec<Packed>,
+    /// The first and the last of their times.
+    times: Option<(Millis, Millis)>,
 }
 
 impl Sheaf {
     /// An empty one with room for as many rows.
     pub(crate) fn with_room(rows: usize) -> Self {
         Self {
-            likes: Vec::new(),
             rows: Vec::with_capacity(rows),
+            ..Self::default()
         }
     }
 
@@ -42,15 +46,34 @@ impl Sheaf {
         self.likes.len() - 1
     }
 
-    /// A row like the one at its place.
-    pub(crate) fn push(&mut self, own: Packed) {
+    /// A row of this time, like the one at its place.
+    pub(crate) fn push(&mut self, at: Millis, own: Packed) {
+        let (first, last) = self.times.unwrap_or((at, at));
+        self.times = Some((first.min(at), last.max(at)));
         self.rows.push(own);
+    }
+
+    /// Whether it can be kept in one piece: its rows are as many and as near to each other as those of a bundle, and of one
+    /// day.
+    pub(crate) fn is_a_bundle(&self) -> bool {
+        let day = |at: Millis| at.div_euclid(DAY_MS);
+        let is_near =
+            |(first, last): (Millis, Millis)| last - first < MAX_SPAN && day(first) == day(last);
+        self.len() >= MIN_ROWS && self.times.is_some_and(is_near)
+    }
+
+    pub(crate) fn likes(&self) -> impl Iterator<Item = &Row> {
+        self.likes.iter().map(|like| &**like)
+    }
+
+    pub(crate) fn rows(&self) -> &[Packed] {
+        &self.rows
     }
 
     /// Its rows, each like one of the others.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         self.rows.iter().filter_map(|own| {
-            let like = self.likes.get(own.like as usize)?;
+            let like = self.likes.get(own.like())?;
             Some(Entry::packed(like, own))
         })
     }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::error::LedgerError;
 use crate::ingest::{self, Sight, Written};
 use crate::pace::Pace;
-use crate::queue::{BATCH_ROWS, Flight, InFlight, Queue, State, Waiting};
+use crate::queue::{BATCH_WORK, Flight, InFlight, Queue, State, Waiting};
 use crate::record::Record;
 use crate::same_file::OpenFile;
 use crate::spool::{Spool, load};
@@ -212,7 +212,8 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
             if is_spooled {
                 queue.settle(&mut state, Record::count_all(&records));
             } else {
-                state.put_back(records);
+                let waiting = |record| queue.waiting(record, None);
+                state.put_back(records.into_iter().map(waiting).collect());
             }
             (state, is_spooled)
         }
@@ -469,7 +470,7 @@ fn replay_segment(
         }
     };
     shared.lose(frames.unknown);
-    for records in frames.records.chunks(BATCH_ROWS) {
+    for records in frames.records.chunks(BATCH_WORK) {
         let pace = Pace::new(&shared.queue);
         let written = ingest::write(store, records, Sight::Again, &|| pace.rest())?;
         count(shared, written.new + written.impossible, &written);
@@ -538,7 +539,7 @@ mod tests {
     fn what_a_replay_overtakes_does_not_stay_in_the_counts() {
         let folder = tempfile::tempdir().unwrap();
         let shared = Shared {
-            queue: Queue::new(10),
+            queue: Queue::new(10, Database::Sqlite),
             counters: Counters::default(),
             spool: Mutex::new(Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap()),
             address: Address::parse("sqlite:nowhere.db").unwrap(),

@@ -21,7 +21,7 @@ struct Fixture {
     has_texts: bool,
 }
 
-const FIXTURES: [Fixture; 4] = [
+const FIXTURES: [Fixture; 5] = [
     Fixture {
         sqlite: include_str!("fixtures/v1.sqlite.sql"),
         postgres: include_str!("fixtures/v1.postgres.sql"),
@@ -50,6 +50,18 @@ const FIXTURES: [Fixture; 4] = [
     Fixture {
         sqlite: include_str!("fixtures/v4.sqlite.sql"),
         postgres: include_str!("fixtures/v4.postgres.sql"),
+        ids: [
+            "1a1e1a757b8fffffffffffffffc",
+            "1a1e1a753d0fffffffffffffffd",
+            "row-1",
+            "1a1e1a74c000000000000000007",
+        ],
+        has_texts: true,
+    },
+    // Which are packed.
+    Fixture {
+        sqlite: include_str!("fixtures/v5.sqlite.sql"),
+        postgres: include_str!("fixtures/v5.postgres.sql"),
         ids: [
             "1a1e1a757b8fffffffffffffffc",
             "1a1e1a753d0fffffffffffffffd",

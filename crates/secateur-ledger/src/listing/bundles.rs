@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use super::{MAX_SERIES, Sql, Towards, all_of, series_terms};
-use crate::bundle::{self, BETWEEN, Bundled, MAX_ROWS};
+use crate::bundle::{self, BETWEEN, Bundled, Entries, MAX_ROWS};
 use crate::error::LedgerError;
 use crate::number::{LAST_TURN, first_at, fresh, time_of};
 use crate::plain::Figures;
@@ -165,7 +165,11 @@ fn read(found: Vec<Vec<Value<'static>>>) -> Result<Vec<(i64, Vec<Bundled>)>, Led
         let mut values = values.into_iter();
         let mut take = || values.next().unwrap_or(Value::Null);
         let first = take().into_int()?;
-        Ok((first, bundle::read(first, &take().into_text()?)?))
+        let rows = match take() {
+            Value::Bytes(packed) => bundle::read(first, Entries::Packed(&packed)),
+            other => bundle::read(first, Entries::Json(&other.into_text()?)),
+        };
+        Ok((first, rows?))
     };
     found.into_iter().map(one).collect()
 }

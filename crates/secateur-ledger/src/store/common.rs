@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::types::Value as Any;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
+use crate::bundle::Like;
 use crate::columns::is_trouble;
 use crate::plain::is_plain;
 use crate::row::Row;
@@ -20,8 +21,8 @@ pub(super) struct Common {
     /// The numbers.
     pub(super) series: i64,
     pub(super) kind: i64,
-    /// See [`tells_by_figures`].
-    pub(super) tells_by_figures: bool,
+    /// The same as a bundle tells it, where a bundle can tell the row: see [`tells_by_figures`].
+    pub(super) like: Option<Like>,
 }
 
 /// Whether there is nothing to be found of a row but by its time and series, and nothing to be told of it but figures.
@@ -110,7 +111,7 @@ impl Commons {
         let common = Common {
             series,
             kind,
-            tells_by_figures: tells_by_figures(row),
+            like: Like::of(series, kind).filter(|_| tells_by_figures(row)),
         };
         recent.truncate(MAX_RECENT - 1);
         recent.insert(0, (row, common));

@@ -22,6 +22,10 @@ const STEPS: &[(&str, &str)] = &[
         include_str!("../../migrations/sqlite/0004_bundles_and_receipts.sql"),
         include_str!("../../migrations/postgres/0004_bundles_and_receipts.sql"),
     ),
+    (
+        include_str!("../../migrations/sqlite/0005_packed_bundles.sql"),
+        include_str!("../../migrations/postgres/0005_packed_bundles.sql"),
+    ),
 ];
 
 /// The schema that this program writes.

@@ -21,6 +21,7 @@ pub(crate) use value::{Kind, Table, Value};
 use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::Sight;
+use crate::sheaf::Sheaf;
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,14 @@ pub(crate) trait Store: Send {
         table: &Table,
         rows: &[Vec<Value<'_>>],
     ) -> Result<Vec<bool>, LedgerError>;
+    /// Inserts the sheaves that it can keep in one piece; tells for each whether it was. Nobody tried to write them before.
+    fn insert_sheaves(
+        &mut self,
+        sheaves: &[&Sheaf],
+        _rest: &dyn Fn(),
+    ) -> Result<Vec<bool>, LedgerError> {
+        Ok(vec![false; sheaves.len()])
+    }
     /// Inserts the audit's rows that are not there yet, with their plans and savings, and gives them back. They
     /// must be in the order of time and id. `rest` is called between portions.
     fn insert_rows<'r>(

@@ -14,10 +14,11 @@ use super::{Database, Store};
 use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::Sight;
+use crate::sheaf::Sheaf;
 
 const PAGE_BYTES: u32 = 16 << 10;
 /// What the log may come to before it is brought home, in pages as above.
-const LOG_BYTES: u32 = 4 << 20;
+const LOG_BYTES: u32 = 8 << 20;
 
 pub(crate) struct Sqlite {
     connection: Connection,
@@ -51,7 +52,7 @@ impl Sqlite {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(Duration::from_secs(5))?;
         if !read_only {
-            // Of a new file. A bundle of rows fits into one page, which is written and brought home in one piece.
+            // Of a new file. Two bundles of rows fit into one page, which is written and brought home in one piece.
             connection.pragma_update(None, "page_size", PAGE_BYTES)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
@@ -226,6 +227,16 @@ impl Store for Sqlite {
         );
         let insert = |row: &Vec<Value<'_>>| Ok(self.execute(&sql, row)? == 1);
         rows.iter().map(insert).collect()
+    }
+
+    fn insert_sheaves(
+        &mut self,
+        sheaves: &[&Sheaf],
+        rest: &dyn Fn(),
+    ) -> Result<Vec<bool>, LedgerError> {
+        self.rows
+            .insert_sheaves(&self.connection, sheaves, rest)
+            .map_err(explain)
     }
 
     fn insert_rows<'r>(

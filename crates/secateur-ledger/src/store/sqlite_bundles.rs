@@ -8,49 +8,70 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use super::several::{Places, Several};
 use super::sqlite::explain;
 use super::sqlite_rows::Placed;
-use crate::bundle::{self, Bundled, MAX_ROWS, MAX_SPAN, MIN_ROWS};
+use crate::bundle::{self, Bundle, Bundled, Entries, Like, MAX_ROWS, MAX_SPAN, MIN_ROWS};
 use crate::error::LedgerError;
+use crate::packed::Packed;
 
 /// New rows by how they are kept, in the order of their numbers.
 #[derive(Default)]
 pub(super) struct Split<'r> {
-    pub(super) bundles: Vec<Vec<Placed<'r>>>,
+    pub(super) bundles: Vec<Bundle>,
     pub(super) single: Vec<Placed<'r>>,
+}
+
+/// A row that a bundle can tell.
+struct Fit<'r> {
+    row: Placed<'r>,
+    own: Packed,
+    like: Like,
 }
 
 impl<'r> Split<'r> {
     /// They must be in the order of time.
     pub(super) fn of(placed: Vec<Placed<'r>>) -> Self {
         let mut split = Self::default();
-        let mut open: Vec<Placed<'r>> = Vec::new();
+        let mut open: Vec<Fit<'r>> = Vec::new();
         for row in placed {
-            if !fits(&row) {
+            let own = row.common.like.zip(row.entry.pack());
+            let Some((like, own)) = own else {
                 split.single.push(row);
                 continue;
-            }
-            let is_far = |first: &Placed<'_>| row.entry.at - first.entry.at >= MAX_SPAN;
+            };
+            let is_far = |first: &Fit<'_>| row.entry.at - first.row.entry.at >= MAX_SPAN;
             if open.len() == MAX_ROWS || open.first().is_some_and(is_far) {
                 split.close(&mut open);
             }
-            open.push(row);
+            open.push(Fit { row, own, like });
         }
         split.close(&mut open);
         split.single.sort_unstable_by_key(|row| row.seq);
         split
     }
 
-    fn close(&mut self, open: &mut Vec<Placed<'r>>) {
+    fn close(&mut self, open: &mut Vec<Fit<'r>>) {
         if open.len() < MIN_ROWS {
-            self.single.append(open);
+            self.single.extend(open.drain(..).map(|fit| fit.row));
         } else {
-            let room = Vec::with_capacity(MAX_ROWS);
-            self.bundles.push(std::mem::replace(open, room));
+            self.bundles.push(bundle_of(open));
+            open.clear();
         }
     }
 }
 
-fn fits(row: &Placed<'_>) -> bool {
-    row.common.tells_by_figures && row.entry.fits_a_bundle()
+/// At most [`MAX_ROWS`].
+fn bundle_of(rows: &[Fit<'_>]) -> Bundle {
+    let mut likes: Vec<Like> = Vec::new();
+    let mut packed = Vec::with_capacity(rows.len());
+    for fit in rows {
+        let known = likes.iter().position(|like| *like == fit.like);
+        let place = known.unwrap_or_else(|| {
+            likes.push(fit.like);
+            likes.len() - 1
+        });
+        let place = u8::try_from(place).unwrap_or(u8::MAX);
+        packed.push((fit.row.seq, fit.own.with_like(place)));
+    }
+    Bundle::of(packed.into_iter(), likes)
 }
 
 /// The statements that write bundles.
@@ -71,34 +92,21 @@ impl Bundles {
     pub(super) fn insert(
         &self,
         connection: &Connection,
-        bundles: &[Vec<Placed<'_>>],
+        bundles: impl Iterator<Item = Bundle>,
         rest: &dyn Fn(),
     ) -> rusqlite::Result<()> {
         let mut series = BTreeSet::new();
-        for rows in bundles {
-            let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-                continue;
+        for bundle in bundles {
+            let bind = |places: &mut Places<'_>, bundle: &Bundle| {
+                places.put(Some(bundle.first))?;
+                places.put(Some(bundle.last))?;
+                places.put(Some(ToSqlOutput::Borrowed(ValueRef::Blob(&bundle.entries))))
             };
-            let bundled = rows.iter().map(|row| Bundled {
-                seq: row.seq,
-                series: row.common.series,
-                kind: row.common.kind,
-                own: row.entry.figures(),
-            });
-            let json = bundle::write(first.seq, bundled);
-            let bind = |places: &mut Places<'_>, _: &()| {
-                places.put(Some(first.seq))?;
-                places.put(Some(last.seq))?;
-                places.put(Some(ToSqlOutput::Borrowed(ValueRef::Text(&json))))
-            };
-            self.bundle.insert(connection, &[()], bind, rest)?;
-            // Most rows are of the series of the one before.
-            for of_one in rows.chunk_by(|one, next| one.common.series == next.common.series) {
-                series.extend(of_one.first().map(|row| (row.common.series, first.seq)));
-            }
+            series.extend(bundle.likes.iter().map(|like| (like.series, bundle.first)));
+            self.bundle.insert(connection, &[bundle], bind, rest)?;
         }
-        let series: Vec<(i64, i64)> = series.into_iter().collect();
-        let bind = |places: &mut Places<'_>, (series, bundle): &(i64, i64)| {
+        let series: Vec<(u32, i64)> = series.into_iter().collect();
+        let bind = |places: &mut Places<'_>, (series, bundle): &(u32, i64)| {
             places.put(Some(series))?;
             places.put(Some(bundle))
         };
@@ -119,9 +127,11 @@ pub(super) fn between(
     let mut bundles = find.query(bundle::between(from, to)).map_err(explain)?;
     while let Some(row) = bundles.next().map_err(explain)? {
         let first = row.get(0).map_err(explain)?;
-        let json = row.get_ref(1).map_err(explain)?;
-        let json = json.as_str().map_err(|error| explain(error.into()))?;
-        found.extend(bundle::read(first, json)?);
+        let entries = match row.get_ref(1).map_err(explain)? {
+            ValueRef::Blob(packed) => Entries::Packed(packed),
+            other => Entries::Json(other.as_str().map_err(|error| explain(error.into()))?),
+        };
+        found.extend(bundle::read(first, entries)?);
     }
     found.retain(|row| (from..=to).contains(&row.seq));
     Ok(found)

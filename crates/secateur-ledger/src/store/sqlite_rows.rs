@@ -14,13 +14,14 @@ use super::common::{Common, Commons, Recent};
 use super::several::{Places, Several};
 use super::sqlite::explain;
 use super::sqlite_bundles::{self, Bundles, Split};
-use crate::bundle::MAX_SPAN;
+use crate::bundle::{Bundle, Like, MAX_SPAN};
 use crate::columns::{is_trouble, steps_json};
 use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::{Sight, pack};
 use crate::number::{self, LAST_TURN, first_at};
-use crate::row::Millis;
+use crate::row::{Millis, Row};
+use crate::sheaf::Sheaf;
 
 const ROW: &[&str] = &[
     "seq",
@@ -119,11 +120,50 @@ impl Rows {
         }
         let split = Split::of(placed);
         let insert = || {
-            self.bundles.insert(connection, &split.bundles, rest)?;
+            self.bundles
+                .insert(connection, split.bundles.into_iter(), rest)?;
             self.insert_single(connection, &split.single, rest)
         };
         insert().map_err(explain)?;
         Ok(rows)
+    }
+
+    /// Inserts those that can be kept in one piece; tells for each whether it was.
+    pub(super) fn insert_sheaves(
+        &mut self,
+        connection: &Connection,
+        sheaves: &[&Sheaf],
+        rest: &dyn Fn(),
+    ) -> rusqlite::Result<Vec<bool>> {
+        let mut recent = Recent::new();
+        let mut bundles = Vec::with_capacity(sheaves.len());
+        for sheaf in sheaves {
+            let likes = if sheaf.is_a_bundle() {
+                self.likes(connection, sheaf, &mut recent)?
+            } else {
+                None
+            };
+            bundles.push(likes.map(|likes| {
+                let turns = &mut self.turn;
+                let rows = sheaf.rows().iter();
+                Bundle::of(rows.map(|row| (row.seq() | next_turn(turns), *row)), likes)
+            }));
+        }
+        let is_kept = bundles.iter().map(Option::is_some).collect();
+        self.bundles
+            .insert(connection, bundles.into_iter().flatten(), rest)?;
+        Ok(is_kept)
+    }
+
+    /// What a sheaf's rows are like; `None`: there is one that no bundle can tell.
+    fn likes<'r>(
+        &mut self,
+        connection: &Connection,
+        sheaf: &'r Sheaf,
+        recent: &mut Recent<'r>,
+    ) -> rusqlite::Result<Option<Vec<Like>>> {
+        let one = |row: &'r Row| Ok(self.commons.of(connection, row, recent)?.like);
+        sheaf.likes().map(one).collect()
     }
 
     fn insert_single(
@@ -194,13 +234,18 @@ impl Rows {
     /// The number of a row of this time.
     fn number(&mut self, at: Millis, known: &Known) -> i64 {
         loop {
-            let number = first_at(at).saturating_add(self.turn);
-            self.turn = self.turn.saturating_add(1) & LAST_TURN;
+            let number = first_at(at) | next_turn(&mut self.turn);
             if !known.numbers.contains(&number) {
                 return number;
             }
         }
     }
+}
+
+fn next_turn(next: &mut i64) -> i64 {
+    let turn = *next;
+    *next = turn.saturating_add(1) & LAST_TURN;
+    turn
 }
 
 /// Somewhere in the lower half, so that after a restart turns are others and still go up for a while.
@@ -326,7 +371,6 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
 mod tests {
     use super::*;
     use crate::query::{After, Filter};
-    use crate::row::Row;
     use crate::store::{Address, Store, in_transaction, migrate};
     use crate::{ingest, listing, record::Record};
 

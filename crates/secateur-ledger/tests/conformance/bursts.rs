@@ -114,7 +114,7 @@ pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
 pub(crate) fn plain_sql_finds_them(path: &str, rows: &[Row]) {
     let file = rusqlite::Connection::open(path).unwrap();
     let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert!(count("SELECT SUM(json_array_length(entries)) FROM audit_bundle") > 4_000);
+    assert!(count("SELECT COUNT(*) FROM audit_packed") > 4_000);
     let sql = "SELECT id || ' ' || at_ms || ' ' || workload || ' ' || model || ' ' || status || ' ' || bytes_after \
                || ' ' || COALESCE(upstream_head_us, '-') || ' ' || COALESCE(output_tokens, '-') \
                || ' ' || CAST(ROUND(COALESCE(actual_input_usd, -1) * 1e12) AS INTEGER) FROM audit ORDER BY at_ms, id";

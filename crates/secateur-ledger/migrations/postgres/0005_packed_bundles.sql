@@ -1,0 +1,1 @@
+-- Nothing: only SQLite has bundles.
