@@ -1,6 +1,9 @@
 //! What a request has in common with many others. Fields as in [`Row`].
 
+use std::sync::Arc;
+
 use crate::plain::Figures;
+use crate::record::fit_row;
 use crate::row::{ReceiptRow, Row};
 
 /// See the module. Cheap comparisons that tell most requests apart come first.
@@ -56,6 +59,20 @@ impl Alike<'_> {
         };
         figures.put_numbers_into(&mut row);
         row
+    }
+}
+
+/// What requests have in common, for whoever records many of them and knows without comparing names which are alike.
+#[derive(Clone, Debug)]
+pub struct Likeness(pub(crate) Arc<Row>);
+
+impl Alike<'_> {
+    /// The same, to be kept.
+    #[must_use]
+    pub fn keep(&self) -> Likeness {
+        let mut row = self.row("", &Figures::default());
+        fit_row(&mut row);
+        Likeness(Arc::new(row))
     }
 }
 

@@ -5,15 +5,15 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::alike::{Alike, KeptAlike};
+use crate::alike::{Alike, KeptAlike, Likeness};
 use crate::bundle::MAX_ROWS;
 use crate::number::LAST_TIME;
 use crate::packed::Packed;
-use crate::plain::{Figures, is_plain};
+use crate::plain::Figures;
 use crate::record::Record;
-use crate::row::Row;
+use crate::row::{Millis, Row};
 use crate::sheaf::Sheaf;
 
 /// As many threads are by themselves; more of them share.
@@ -23,21 +23,33 @@ const SHEAF_ROWS: usize = MAX_ROWS;
 /// Rows that a lane remembers for those like them.
 const MAX_KNOWN: usize = 16;
 
-/// A row, and what is to be compared to tell whether another is like it.
-#[derive(Debug)]
-struct Known {
-    alike: KeptAlike,
-    row: Arc<Row>,
-    /// Its place in the sheaf, once something there is like it.
-    place: Option<usize>,
-}
-
 #[derive(Debug, Default)]
 struct Lane {
-    /// The one that was found last first.
-    known: Vec<Known>,
+    /// What rows were like that came without it, the one that was found last first.
+    known: Vec<(KeptAlike, Likeness)>,
     sheaf: Sheaf,
     is_closed: bool,
+}
+
+/// What a request has in common with others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Like<'a> {
+    Alike(&'a Alike<'a>),
+    /// Found by whoever records it.
+    Kept(&'a Likeness),
+}
+
+impl Like<'_> {
+    /// The whole row, fit for any database.
+    fn record(self, id: &str, own: &Figures) -> Record {
+        Record::of(match self {
+            Self::Alike(alike) => alike.row(id, own),
+            Self::Kept(Likeness(like)) => Row {
+                id: id.to_owned(),
+                ..own.row_like(like)
+            },
+        })
+    }
 }
 
 /// A lane in memory of its own. Aligned, because cores fetch memory in pieces of this size.
@@ -92,7 +104,7 @@ impl Lanes {
     pub(crate) fn add(
         &self,
         id: &str,
-        alike: &Alike<'_>,
+        like: Like<'_>,
         own: Figures,
         hand_on: impl FnOnce(Sheaf),
     ) -> Taken {
@@ -101,12 +113,9 @@ impl Lanes {
         if lane.is_closed {
             return Taken::Refused;
         }
-        let is_taken = fit(own).is_some_and(|own| lane.find(alike) && lane.push(&own));
-        if !is_taken {
-            let record = Record::of(alike.row(id, &own));
-            if !lane.remember(alike, &record) {
-                return Taken::Alone(record);
-            }
+        let packed = fit(own).and_then(|own| Packed::of(&own, 0));
+        if !packed.is_some_and(|packed| lane.push(own.at, packed, like)) {
+            return Taken::Alone(like.record(id, &own));
         }
         if lane.sheaf.len() >= self.full {
             hand_on(lane.take());
@@ -152,49 +161,15 @@ fn fit(mut own: Figures) -> Option<Figures> {
 }
 
 impl Lane {
-    /// Whether there was one like it; it is the first then.
-    fn find(&mut self, alike: &Alike<'_>) -> bool {
-        let found = self.known.iter().position(|known| known.alike.is(alike));
-        if let Some(at) = found {
-            self.known.swap(0, at);
-        }
-        found.is_some()
-    }
-
-    /// Remembers a row as the first of its like, and takes it. Whether others can be told to be like it.
-    fn remember(&mut self, alike: &Alike<'_>, record: &Record) -> bool {
-        let Record::Row(row) = record else {
-            return false;
+    /// Whether it can be told what the row is like.
+    fn push(&mut self, at: Millis, own: Packed, like: Like<'_>) -> bool {
+        let like = match like {
+            Like::Kept(like) => like,
+            Like::Alike(alike) if find(&mut self.known, alike) => &self.known[0].1,
+            Like::Alike(_) => return false,
         };
-        let (own, kept) = (Figures::of(row), KeptAlike::of(alike));
-        let Some(alike) = kept.filter(|_| is_plain(row) && Packed::of(&own, 0).is_some()) else {
-            return false;
-        };
-        let mut like = (**row).clone();
-        Figures::default().put_into(&mut like);
-        let known = Known {
-            alike,
-            row: Arc::new(like),
-            place: None,
-        };
-        self.known.truncate(MAX_KNOWN - 1);
-        self.known.insert(0, known);
-        self.push(&own)
-    }
-
-    /// Adds a row like the first that is known; whether it can be told by figures.
-    fn push(&mut self, own: &Figures) -> bool {
-        let Some(known) = self.known.first_mut() else {
-            return false;
-        };
-        let place = known
-            .place
-            .unwrap_or_else(|| self.sheaf.add_like(&known.row));
-        known.place = Some(place);
-        let packed = Packed::of(own, place);
-        packed
-            .map(|packed| self.sheaf.push(own.at, packed))
-            .is_some()
+        self.sheaf.push(at, own, like);
+        true
     }
 
     fn empty(&mut self, hand_on: &mut impl FnMut(Sheaf)) {
@@ -205,19 +180,31 @@ impl Lane {
 
     /// The sheaf. The next one is likely to become as long.
     fn take(&mut self) -> Sheaf {
-        for known in &mut self.known {
-            known.place = None;
-        }
         let next = Sheaf::with_room(self.sheaf.len());
         std::mem::replace(&mut self.sheaf, next)
     }
+}
+
+/// Brings what is known of it to the front; `false`: a name is too long to be remembered.
+fn find(known: &mut Vec<(KeptAlike, Likeness)>, alike: &Alike<'_>) -> bool {
+    if let Some(at) = known.iter().position(|(kept, _)| kept.is(alike)) {
+        known.swap(0, at);
+        return true;
+    }
+    let Some(kept) = KeptAlike::of(alike) else {
+        return false;
+    };
+    known.truncate(MAX_KNOWN - 1);
+    known.insert(0, (kept, alike.keep()));
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::number;
-    use crate::row::{Millis, ReceiptRow, StepRow, UsageRow};
+    use crate::plain::is_plain;
+    use crate::row::{ReceiptRow, StepRow, UsageRow};
 
     const AT: Millis = 1_794_787_200_000;
 
@@ -253,7 +240,8 @@ mod tests {
 
     /// Adds a row as a request that no mechanic looked at.
     fn add(lanes: &Lanes, row: &Row, full: &mut Vec<Sheaf>) -> Taken {
-        lanes.add(&row.id, &row.alike(), Figures::of(row), |sheaf| {
+        let alike = row.alike();
+        lanes.add(&row.id, Like::Alike(&alike), Figures::of(row), |sheaf| {
             full.push(sheaf);
         })
     }
@@ -337,6 +325,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_by_others_is_like_what_is_compared() {
+        let (lanes, mut full) = (Lanes::new(99), Vec::new());
+        let all: Vec<Row> = (0..30).map(row).collect();
+        let kept: Vec<Likeness> = all.iter().map(|row| row.alike().keep()).collect();
+        for (row, kept) in all.iter().zip(&kept) {
+            let taken = lanes.add(&row.id, Like::Kept(kept), Figures::of(row), |_| ());
+            assert_eq!(taken, Taken::Waits);
+        }
+        lanes.empty(|sheaf| full.push(sheaf));
+        assert_eq!(rows(&full), all);
+        let named = Row {
+            id: "posted".into(),
+            ..row(1)
+        };
+        let taken = lanes.add("posted", Like::Kept(&kept[1]), Figures::of(&named), |_| ());
+        assert_eq!(taken, Taken::Alone(Record::Row(Box::new(named))));
+    }
+
+    #[test]
     fn a_lane_that_is_closed_gives_what_it_has_and_takes_nothing() {
         let (lanes, mut full) = (Lanes::new(9), Vec::new());
         add(&lanes, &row(1), &mut full);
@@ -357,7 +364,8 @@ mod tests {
                     for number in 0..1_000 {
                         let row = row(thread * 1_000 + number);
                         let hand_on = |sheaf| all.lock().unwrap().push(sheaf);
-                        lanes.add(&row.id, &row.alike(), Figures::of(&row), hand_on);
+                        let (alike, own) = (row.alike(), Figures::of(&row));
+                        lanes.add(&row.id, Like::Alike(&alike), own, hand_on);
                     }
                 });
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::alike::Alike;
+use crate::alike::Likeness;
 use crate::captured::{self, CapturedCut, Recalled};
 use crate::control::{Controls, Retired, Score, StackEvent, Switch};
 use crate::decisions;
@@ -15,6 +15,7 @@ use crate::desk::{self, Job, publish};
 use crate::ended_sessions;
 use crate::error::LedgerError;
 use crate::holdout;
+use crate::lanes::Like;
 use crate::late_plan::LatePlan;
 use crate::listing::{self, Page, Towards};
 use crate::moment::now;
@@ -134,7 +135,7 @@ impl Ledger {
     /// Records a request, once. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
         if is_plain(&row) {
-            self.record_plain(&row.id, &row.alike(), Figures::of(&row));
+            self.push_plain(&row.id, Like::Alike(&row.alike()), Figures::of(&row));
         } else {
             self.push(Record::of(row), None);
         }
@@ -142,11 +143,15 @@ impl Ledger {
 
     /// Records a request that no mechanic looked at, in the same way and with less work than by its row. It has no
     /// session, no steps and nothing else but this.
-    pub fn record_plain(&self, id: &str, alike: &Alike<'_>, figures: Figures) {
+    pub fn record_plain(&self, id: &str, like: &Likeness, figures: Figures) {
+        self.push_plain(id, Like::Kept(like), figures);
+    }
+
+    fn push_plain(&self, id: &str, like: Like<'_>, figures: Figures) {
         let Some(writing) = &self.inner.writing else {
             return;
         };
-        let lost = writing.shared.queue.push_plain(id, alike, figures);
+        let lost = writing.shared.queue.push_plain(id, like, figures);
         writing.shared.lose(lost);
     }
 

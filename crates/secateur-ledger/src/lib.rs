@@ -48,7 +48,7 @@ pub mod testing;
 mod totals;
 mod worker;
 
-pub use alike::Alike;
+pub use alike::{Alike, Likeness};
 pub use captured::{CapturedCut, Recalled};
 pub use control::{Controls, Retired, Score, StackEvent, StackEventKind, Switch};
 pub use error::LedgerError;

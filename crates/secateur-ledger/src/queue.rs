@@ -7,9 +7,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alike::Alike;
 use crate::ingest::Sight;
-use crate::lanes::{Lanes, Taken};
+use crate::lanes::{Lanes, Like, Taken};
 use crate::late_plan::LatePlan;
 use crate::plain::Figures;
 use crate::record::Record;
@@ -228,10 +227,10 @@ impl Queue {
     }
 
     /// A request that no mechanic looked at; how many records found no room.
-    pub(crate) fn push_plain(&self, id: &str, alike: &Alike<'_>, own: Figures) -> usize {
+    pub(crate) fn push_plain(&self, id: &str, like: Like<'_>, own: Figures) -> usize {
         let mut lost = 0;
         let hand_on = |sheaf| lost = self.push_sheaf(sheaf);
-        match self.lanes.add(id, alike, own, hand_on) {
+        match self.lanes.add(id, like, own, hand_on) {
             Taken::Waits => lost,
             Taken::Alone(record) => usize::from(!self.push(record, None)),
             Taken::Refused => 1,

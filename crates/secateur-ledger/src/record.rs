@@ -106,7 +106,7 @@ impl Record {
 
 /// Texts cut to their limits, without the NUL characters that PostgreSQL cannot hold; numbers that are none
 /// become nothing.
-fn fit_row(row: &mut Row) {
+pub(crate) fn fit_row(row: &mut Row) {
     row.at = row.at.clamp(0, LAST_TIME);
     for text in [
         &mut row.id,

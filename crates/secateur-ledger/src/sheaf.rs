@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::alike::Likeness;
 use crate::bundle::{MAX_SPAN, MIN_ROWS};
 use crate::entry::Entry;
 use crate::moment::DAY_MS;
@@ -40,14 +41,14 @@ impl Sheaf {
         size_of::<Self>() + likes + self.rows.capacity() * size_of::<Packed>()
     }
 
-    /// A new row that others can be like; its place.
-    pub(crate) fn add_like(&mut self, like: &Arc<Row>) -> usize {
-        self.likes.push(Arc::clone(like));
-        self.likes.len() - 1
-    }
-
-    /// A row of this time, like the one at its place.
-    pub(crate) fn push(&mut self, at: Millis, own: Packed) {
+    /// A row of this time, like that one. There is room for 255 different ones.
+    pub(crate) fn push(&mut self, at: Millis, own: Packed, like: &Likeness) {
+        let is_it = |known: &Arc<Row>| Arc::ptr_eq(known, &like.0);
+        let place = self.likes.iter().position(is_it).unwrap_or_else(|| {
+            self.likes.push(Arc::clone(&like.0));
+            self.likes.len() - 1
+        });
+        let own = own.with_like(u8::try_from(place).unwrap_or(u8::MAX));
         let (first, last) = self.times.unwrap_or((at, at));
         self.times = Some((first.min(at), last.max(at)));
         self.rows.push(own);

@@ -1,5 +1,7 @@
 //! From audit events to rows of the ledger.
 
+mod kinds;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use secateur_core::report::Report;
 use secateur_ledger::moment::millis;
 use secateur_ledger::{Alike, CompressRow, Figures, LatePlan, Ledger, Row, StepRow, UsageRow};
 
+use self::kinds::with_likeness;
 use crate::audit::{AuditEvent, AuditSink, FailOpen};
 
 /// Hands every event to the ledger, which never blocks.
@@ -20,8 +23,11 @@ impl AuditSink for LedgerSink {
         match &event.report {
             Some(report) => self.0.record_with_plan(row(event), plan(report)),
             None if is_plain(event) => {
-                self.0
-                    .record_plain(&event.id, &alike(event, "", ""), figures(event));
+                with_likeness(
+                    event,
+                    || alike(event, "", "").keep(),
+                    |like| self.0.record_plain(&event.id, like, figures(event)),
+                );
             }
             None => self.0.record(row(event)),
         }
@@ -205,10 +211,15 @@ mod tests {
     }
 
     /// Each differs from a plain one in one thing.
-    const CHANGES: [fn(&mut AuditEvent); 14] = [
+    const CHANGES: [fn(&mut AuditEvent); 19] = [
         |_| (),
         |event| event.model = None,
         |event| event.key = Some("team".into()),
+        |event| event.key = Some("mate".into()),
+        |event| event.workload = "rag".into(),
+        |event| event.status = 500,
+        |event| event.provider = Provider::Gemini,
+        |event| event.routed_to = Some("m".into()),
         |event| event.failed_open = Some(FailOpen::Engine),
         |event| event.bypassed = true,
         |event| event.held_out = true,

@@ -370,6 +370,8 @@ fn bind_change(places: &mut Places<'_>, placed: &Placed<'_>) -> rusqlite::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packed::Packed;
+    use crate::plain::Figures;
     use crate::query::{After, Filter};
     use crate::store::{Address, Store, in_transaction, migrate};
     use crate::{ingest, listing, record::Record};
@@ -457,6 +459,49 @@ mod tests {
             listing::one(store.as_mut(), &row(AT, 1).id.replace('0', "f")).unwrap(),
             None
         );
+    }
+
+    /// Plain rows, each so many milliseconds after the one before.
+    fn sheaf(rows: u64, apart: i64) -> Sheaf {
+        let mut sheaf = Sheaf::default();
+        for number in 0..rows {
+            let whole = Row {
+                chars_before: None,
+                ..row(AT - number.cast_signed() * apart, number)
+            };
+            let own = Packed::of(&Figures::of(&whole), 0).unwrap();
+            let like = whole.alike().keep();
+            sheaf.push(whole.at, own, &like);
+        }
+        sheaf
+    }
+
+    #[test]
+    fn a_sheaf_is_kept_in_one_piece_if_it_can_be_and_once() {
+        // In one piece; too few; too far apart for one, not for two.
+        for (rows, apart, bundles) in [(100, 7, 1), (20, 7, 0), (100, 20, 2)] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut store = open(&folder);
+            let records = [Record::Sheaf(sheaf(rows, apart))];
+            let mut write = |sight| {
+                let written = ingest::write(store.as_mut(), &records, sight, &|| ());
+                written.unwrap().new
+            };
+            assert_eq!(write(Sight::First), records[0].count());
+            assert_eq!(write(Sight::Again), 0);
+            let mut count = |sql: &str| {
+                let found = store.query(sql, &[]).unwrap();
+                found[0][0].clone().into_count().unwrap()
+            };
+            assert_eq!(count("SELECT COUNT(*) FROM audit_bundle"), bundles);
+            assert_eq!(count("SELECT SUM(requests) FROM daily"), rows);
+            assert_eq!(count("SELECT COUNT(DISTINCT seq) FROM audit"), rows);
+            let found = listing::rows(store.as_mut(), &Filter::default(), None, 999).unwrap();
+            assert!(found.is_sorted_by(|one, next| one.at >= next.at));
+            let mut wanted: Vec<Row> = sheaf(rows, apart).entries().map(|e| e.row()).collect();
+            wanted.sort_by_key(|row| std::cmp::Reverse(row.at));
+            assert_eq!(found, wanted);
+        }
     }
 
     #[test]

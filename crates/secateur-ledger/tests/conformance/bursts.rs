@@ -141,6 +141,30 @@ pub(crate) fn plain_sql_finds_them(path: &str, rows: &[Row]) {
         )
     };
     assert_eq!(found, rows.iter().map(told).collect::<Vec<_>>());
+    let sql = "SELECT actual_usd, actual_input_usd, input_tokens, cache_read_tokens, cache_write_tokens, response_bytes, \
+               added_us, total_us FROM audit ORDER BY at_ms, id";
+    let mut all = file.prepare(sql).unwrap();
+    let mut found = all.query([]).unwrap();
+    for row in rows {
+        let told = found.next().unwrap().unwrap();
+        let usd = |at| told.get::<_, Option<f64>>(at).unwrap();
+        // To the last bit.
+        let receipt = &row.receipt;
+        assert_eq!(
+            (usd(0), usd(1)),
+            (receipt.actual_usd, receipt.actual_input_usd),
+            "{row:?}"
+        );
+        let count = |at| {
+            told.get::<_, Option<i64>>(at)
+                .unwrap()
+                .map(i64::cast_unsigned)
+        };
+        let usage = [row.usage.input, row.usage.cache_read, row.usage.cache_write];
+        assert_eq!([2, 3, 4].map(count), usage, "{row:?}");
+        let others = [row.response_bytes, row.added_us, row.total_us].map(Some);
+        assert_eq!([5, 6, 7].map(count), others, "{row:?}");
+    }
     let changed = rows.iter().filter(|row| !row.stack.is_empty()).count();
     assert_eq!(
         count("SELECT COUNT(*) FROM optimize_savings"),
