@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::alike::{Alike, KeptAlike, Likeness};
+use crate::alike::{Alike, Likeness};
 use crate::bundle::MAX_ROWS;
 use crate::number::LAST_TIME;
 use crate::packed::Packed;
@@ -26,7 +26,7 @@ const MAX_KNOWN: usize = 16;
 #[derive(Debug, Default)]
 struct Lane {
     /// What rows were like that came without it, the one that was found last first.
-    known: Vec<(KeptAlike, Likeness)>,
+    known: Vec<Likeness>,
     sheaf: Sheaf,
     is_closed: bool,
 }
@@ -113,10 +113,10 @@ impl Lanes {
         if lane.is_closed {
             return Taken::Refused;
         }
-        let packed = fit(own).and_then(|own| Packed::of(&own, 0));
-        if !packed.is_some_and(|packed| lane.push(own.at, packed, like)) {
+        let Some(packed) = fit(own).and_then(|own| Packed::of(&own, 0)) else {
             return Taken::Alone(like.record(id, &own));
-        }
+        };
+        lane.push(own.at, packed, like);
         if lane.sheaf.len() >= self.full {
             hand_on(lane.take());
         }
@@ -161,15 +161,12 @@ fn fit(mut own: Figures) -> Option<Figures> {
 }
 
 impl Lane {
-    /// Whether it can be told what the row is like.
-    fn push(&mut self, at: Millis, own: Packed, like: Like<'_>) -> bool {
+    fn push(&mut self, at: Millis, own: Packed, like: Like<'_>) {
         let like = match like {
             Like::Kept(like) => like,
-            Like::Alike(alike) if find(&mut self.known, alike) => &self.known[0].1,
-            Like::Alike(_) => return false,
+            Like::Alike(alike) => find(&mut self.known, alike),
         };
         self.sheaf.push(at, own, like);
-        true
     }
 
     fn empty(&mut self, hand_on: &mut impl FnMut(Sheaf)) {
@@ -185,18 +182,16 @@ impl Lane {
     }
 }
 
-/// Brings what is known of it to the front; `false`: a name is too long to be remembered.
-fn find(known: &mut Vec<(KeptAlike, Likeness)>, alike: &Alike<'_>) -> bool {
-    if let Some(at) = known.iter().position(|(kept, _)| kept.is(alike)) {
-        known.swap(0, at);
-        return true;
+/// What is known of it, which is the first then.
+fn find<'k>(known: &'k mut Vec<Likeness>, alike: &Alike<'_>) -> &'k Likeness {
+    match known.iter().position(|like| like.0.alike() == *alike) {
+        Some(at) => known.swap(0, at),
+        None => {
+            known.truncate(MAX_KNOWN - 1);
+            known.insert(0, alike.keep());
+        }
     }
-    let Some(kept) = KeptAlike::of(alike) else {
-        return false;
-    };
-    known.truncate(MAX_KNOWN - 1);
-    known.insert(0, (kept, alike.keep()));
-    true
+    &known[0]
 }
 
 #[cfg(test)]
