@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::alike::Likeness;
 use crate::bundle::{MAX_SPAN, MIN_ROWS};
 use crate::entry::Entry;
-use crate::moment::DAY_MS;
 use crate::packed::Packed;
 use crate::record::Record;
 use crate::row::{Millis, Row};
@@ -54,12 +53,9 @@ impl Sheaf {
         self.rows.push(own);
     }
 
-    /// Whether it can be kept in one piece: its rows are as many and as near to each other as those of a bundle, and of one
-    /// day.
+    /// Whether it can be kept in one piece: its rows are as many and as near to each other as those of a bundle.
     pub(crate) fn is_a_bundle(&self) -> bool {
-        let day = |at: Millis| at.div_euclid(DAY_MS);
-        let is_near =
-            |(first, last): (Millis, Millis)| last - first < MAX_SPAN && day(first) == day(last);
+        let is_near = |(first, last): (Millis, Millis)| last - first < MAX_SPAN;
         self.len() >= MIN_ROWS && self.times.is_some_and(is_near)
     }
 
