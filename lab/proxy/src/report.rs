@@ -203,7 +203,7 @@ fn audit(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
     let rounds = rounds.map(|row| row.slices.len()).max().unwrap_or(0);
     out.push_str(&format!(
         "\n## What audit costs\n\nSecateur with its ledger and without, in turn, {rounds} rounds of these two alone, over \
-         {AUDIT_PAIRS} processes of each: two that are alike may differ by more than this. \"Of all\" is the processor time of client, proxy and upstream for a request: on a machine that is full, as many requests fewer \
+         {AUDIT_PAIRS} processes of each: two that are alike may differ by more than this. Both get the same breaks between their turns. \"Of all\" is the processor time of client, proxy and upstream for a request: on a machine that is full, as many requests fewer \
          are answered as it grows, and it moves less than they do when the machine itself is slowed down.\n\n"
     ));
     let mut table = Table::new(&[
