@@ -32,8 +32,9 @@ impl<'r> Split<'r> {
         let mut split = Self::default();
         let mut open: Vec<Fit<'r>> = Vec::new();
         for row in placed {
-            let own = row.common.like.zip(row.entry.pack());
-            let Some((like, own)) = own else {
+            // Most rows by themselves are told apart by this, and need no packing.
+            let fit = |like: Like| Some((like, row.entry.pack()?));
+            let Some((like, own)) = row.common.like.and_then(fit) else {
                 split.single.push(row);
                 continue;
             };
