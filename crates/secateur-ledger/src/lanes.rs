@@ -33,13 +33,13 @@ struct Lane {
 
 /// What a request has in common with others.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Like<'a> {
+pub(crate) enum LikeWhat<'a> {
     Alike(&'a Alike<'a>),
     /// Found by whoever records it.
     Kept(&'a Likeness),
 }
 
-impl Like<'_> {
+impl LikeWhat<'_> {
     /// The whole row, fit for any database.
     fn record(self, id: &str, own: &Figures) -> Record {
         Record::of(match self {
@@ -104,7 +104,7 @@ impl Lanes {
     pub(crate) fn add(
         &self,
         id: &str,
-        like: Like<'_>,
+        like: LikeWhat<'_>,
         own: Figures,
         hand_on: impl FnOnce(Sheaf),
     ) -> Taken {
@@ -161,10 +161,10 @@ fn fit(mut own: Figures) -> Option<Figures> {
 }
 
 impl Lane {
-    fn push(&mut self, at: Millis, own: Packed, like: Like<'_>) {
+    fn push(&mut self, at: Millis, own: Packed, like: LikeWhat<'_>) {
         let like = match like {
-            Like::Kept(like) => like,
-            Like::Alike(alike) => find(&mut self.known, alike),
+            LikeWhat::Kept(like) => like,
+            LikeWhat::Alike(alike) => find(&mut self.known, alike),
         };
         self.sheaf.push(at, own, like);
     }
@@ -236,9 +236,14 @@ mod tests {
     /// Adds a row as a request that no mechanic looked at.
     fn add(lanes: &Lanes, row: &Row, full: &mut Vec<Sheaf>) -> Taken {
         let alike = row.alike();
-        lanes.add(&row.id, Like::Alike(&alike), Figures::of(row), |sheaf| {
-            full.push(sheaf);
-        })
+        lanes.add(
+            &row.id,
+            LikeWhat::Alike(&alike),
+            Figures::of(row),
+            |sheaf| {
+                full.push(sheaf);
+            },
+        )
     }
 
     fn rows(sheaves: &[Sheaf]) -> Vec<Row> {
@@ -325,7 +330,7 @@ mod tests {
         let all: Vec<Row> = (0..30).map(row).collect();
         let kept: Vec<Likeness> = all.iter().map(|row| row.alike().keep()).collect();
         for (row, kept) in all.iter().zip(&kept) {
-            let taken = lanes.add(&row.id, Like::Kept(kept), Figures::of(row), |_| ());
+            let taken = lanes.add(&row.id, LikeWhat::Kept(kept), Figures::of(row), |_| ());
             assert_eq!(taken, Taken::Waits);
         }
         lanes.empty(|sheaf| full.push(sheaf));
@@ -334,7 +339,12 @@ mod tests {
             id: "posted".into(),
             ..row(1)
         };
-        let taken = lanes.add("posted", Like::Kept(&kept[1]), Figures::of(&named), |_| ());
+        let taken = lanes.add(
+            "posted",
+            LikeWhat::Kept(&kept[1]),
+            Figures::of(&named),
+            |_| (),
+        );
         assert_eq!(taken, Taken::Alone(Record::Row(Box::new(named))));
     }
 
@@ -360,7 +370,7 @@ mod tests {
                         let row = row(thread * 1_000 + number);
                         let hand_on = |sheaf| all.lock().unwrap().push(sheaf);
                         let (alike, own) = (row.alike(), Figures::of(&row));
-                        lanes.add(&row.id, Like::Alike(&alike), own, hand_on);
+                        lanes.add(&row.id, LikeWhat::Alike(&alike), own, hand_on);
                     }
                 });
             }

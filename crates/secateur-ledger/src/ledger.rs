@@ -15,7 +15,7 @@ use crate::desk::{self, Job, publish};
 use crate::ended_sessions;
 use crate::error::LedgerError;
 use crate::holdout;
-use crate::lanes::Like;
+use crate::lanes::LikeWhat;
 use crate::late_plan::LatePlan;
 use crate::listing::{self, Page, Towards};
 use crate::moment::now;
@@ -135,7 +135,7 @@ impl Ledger {
     /// Records a request, once. Never blocks, never fails: what finds no room is counted in `stats().lost`.
     pub fn record(&self, row: Row) {
         if is_plain(&row) {
-            self.push_plain(&row.id, Like::Alike(&row.alike()), Figures::of(&row));
+            self.push_plain(&row.id, LikeWhat::Alike(&row.alike()), Figures::of(&row));
         } else {
             self.push(Record::of(row), None);
         }
@@ -144,10 +144,10 @@ impl Ledger {
     /// Records a request that no mechanic looked at, in the same way and with less work than by its row. It has no
     /// session, no steps and nothing else but this.
     pub fn record_plain(&self, id: &str, like: &Likeness, figures: Figures) {
-        self.push_plain(id, Like::Kept(like), figures);
+        self.push_plain(id, LikeWhat::Kept(like), figures);
     }
 
-    fn push_plain(&self, id: &str, like: Like<'_>, figures: Figures) {
+    fn push_plain(&self, id: &str, like: LikeWhat<'_>, figures: Figures) {
         let Some(writing) = &self.inner.writing else {
             return;
         };

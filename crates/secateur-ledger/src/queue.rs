@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::ingest::Sight;
-use crate::lanes::{Lanes, Like, Taken};
+use crate::lanes::{Lanes, LikeWhat, Taken};
 use crate::late_plan::LatePlan;
 use crate::plain::Figures;
 use crate::record::Record;
@@ -227,7 +227,7 @@ impl Queue {
     }
 
     /// A request that no mechanic looked at; how many records found no room.
-    pub(crate) fn push_plain(&self, id: &str, like: Like<'_>, own: Figures) -> usize {
+    pub(crate) fn push_plain(&self, id: &str, like: LikeWhat<'_>, own: Figures) -> usize {
         let mut lost = 0;
         let hand_on = |sheaf| lost = self.push_sheaf(sheaf);
         match self.lanes.add(id, like, own, hand_on) {
