@@ -356,6 +356,7 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
             Action::DropTurn(_) => continue,
             Action::InsertTurn(..) if any_drop => Ok(()),
             Action::InsertTurn(..) => Err(SkipReason::NothingToCut),
+            Action::Mark(_) => Ok(()),
             Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
                 if settled_turn(scene.view, *part, &settled) {
                     continue;
@@ -463,6 +464,7 @@ impl Draft {
                 self.chars[part.index()] = edit.chars_after;
             }
             Action::InsertTurn(..) => self.is_loose = true,
+            Action::Mark(_) => {}
             Action::Arrange(arranged) => self.take_arranged(arranged, at),
         }
         self.plan.edits.push(edit);

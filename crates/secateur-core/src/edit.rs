@@ -50,6 +50,28 @@ pub enum Action {
     InsertTurn(TurnId, String),
     /// Text blocks that follow each other in one turn come to hold fewer texts, or the same in another order.
     Arrange(Arrangement),
+    /// A cache marker is added. It changes no content.
+    Mark(Mark),
+}
+
+/// A cache marker that a client did not set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Where it goes.
+    pub place: MarkPlace,
+    /// The member as written: `"cache_control":{"type":"ephemeral"}`.
+    pub member: String,
+}
+
+/// Where a marker goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkPlace {
+    /// On the block of a part.
+    Block(PartId),
+    /// On the definition of a tool that begins at this byte.
+    Tool(u32),
+    /// At the top level of the body.
+    Body,
 }
 
 /// Which texts a run of text blocks holds. One edit for all of them: half of it would lose a text or show
@@ -73,6 +95,7 @@ impl Action {
             Self::ReplaceInput(..) => "replace-input",
             Self::InsertTurn(..) => "insert-turn",
             Self::Arrange(_) => "arrange",
+            Self::Mark(_) => "mark",
         }
     }
 }
@@ -112,6 +135,29 @@ impl Edit {
         self.why == Why::ClearedAroundNotes
     }
 
+    /// Whether it changes what the model reads.
+    #[must_use]
+    pub fn changes_content(&self) -> bool {
+        !matches!(self.action, Action::Mark(_))
+    }
+
+    /// Bytes that a marker adds to the body.
+    pub(crate) fn bytes_added(&self) -> usize {
+        match &self.action {
+            Action::Mark(mark) => mark.member.len() + 1,
+            _ => 0,
+        }
+    }
+
+    /// Bytes by which it may make the body longer: those of markers that a policy asks for.
+    pub(crate) fn may_add_bytes(&self) -> usize {
+        if self.why == Why::CachesConversation {
+            self.bytes_added()
+        } else {
+            0
+        }
+    }
+
     /// What it is about.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -124,6 +170,10 @@ impl Edit {
                 let first = arranged.blocks.first();
                 first.map_or(Target::Request, |part| Target::Part(*part))
             }
+            Action::Mark(mark) => match mark.place {
+                MarkPlace::Block(part) => Target::Part(part),
+                MarkPlace::Tool(_) | MarkPlace::Body => Target::Request,
+            },
         }
     }
 }
@@ -133,6 +183,10 @@ impl Edit {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Why {
+    /// Lets the provider find the cached text before the first cut.
+    KeepsCacheEntry,
+    /// Lets the provider cache a conversation whose client did not ask for it.
+    CachesConversation,
     /// An old result was cleared, but for the lines that later notes point to.
     ClearedAroundNotes,
     /// Between the head and the last turns, without a tool reference.
@@ -188,6 +242,8 @@ impl Why {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
+            Self::KeepsCacheEntry => "lets the provider find the cached text before the first cut",
+            Self::CachesConversation => "lets the provider cache the conversation",
             Self::ClearedAroundNotes => "an old result, but for what later results point to",
             Self::MiddleTurn => "between the head and the last turns, no tool reference",
             Self::MiddleExchange => "a whole tool exchange between the head and the last turns",

@@ -2,22 +2,25 @@
 
 use std::borrow::Cow;
 
+use crate::cache_use;
 use crate::compose::{self, Draft, Stage};
+use crate::cost::cache::{MarkerPattern, Patterns};
 use crate::dialect::{self, DialectId};
 use crate::edit::{Edit, Plan, SkipReason, Target};
+use crate::guard;
 use crate::json::Limits;
 use crate::lower::lower;
 use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
-use crate::models::{self, CacheKind};
+use crate::models::{self, Terms};
 use crate::policy::{Cadence, Policy};
 use crate::recall::{self, Recall};
-use crate::report::{Cached, Compress, EngineError, Report, Size, Verdict};
-use crate::rounds::{self, Account};
+use crate::report::{Compress, EngineError, Report, Size, Verdict};
+use crate::rounds::{self, Account, Reads};
 use crate::scene::ModelFacts;
 use crate::splice::Splices;
 use crate::summary::{Summaries, WantedSummary};
 use crate::thinking_escape::{self, Escape, ThinkingBinding};
-use crate::timeline::newest_turn;
+use crate::timeline::{Timeline, newest_turn};
 use crate::verify::{Allowed, verify};
 use crate::view::{TurnId, View};
 
@@ -101,10 +104,16 @@ fn try_prune<'a>(
     let may = Allowed {
         edit_system: is_m3,
         reorder: report.plan.edits.iter().any(Edit::reorders),
+        marker_bytes: report.plan.edits.iter().map(Edit::may_add_bytes).sum(),
     };
     verify(&view, applied.items_after, &output, &request.limits, may)?;
-    report.verdict = Verdict::Pruned;
-    report.stack = applied.winner.iter().map(|winner| winner.name()).collect();
+    let winner = applied.winner;
+    if report.plan.edits.iter().any(Edit::changes_content) {
+        report.verdict = Verdict::Pruned;
+        report.stack = winner.iter().map(|winner| winner.name()).collect();
+    } else {
+        report.verdict = Verdict::Marked;
+    }
     report.turns_removed = Report::count_turns(&report.plan);
     (report.rag_kept, report.rag_dropped) = Report::count_chunks(&report.plan);
     report.after = Size {
@@ -152,7 +161,8 @@ pub fn apply<'a>(
         None => dialect::detect(body, &request.limits)?,
     };
     let view = dialect::read(body, dialect, &request.limits)?;
-    let Decision { claim, planned } = decide(&view, request, policy);
+    let caching = Caching::of(&view, request, policy);
+    let Decision { claim, planned } = decide(&view, request, policy, &caching.patterns);
     let Planned { mut plan, account } = planned;
     let recall = match claim.winner {
         Some(Mechanic::M7) => policy.recall,
@@ -165,6 +175,13 @@ pub fn apply<'a>(
         for &(at, _) in lowered.refused.iter().rev() {
             ids.remove(at);
         }
+        lowered = lower(&view, &plan.edits);
+    }
+    let reads = caching.reads(&view, &plan, account, claim.winner);
+    let marks = caching.marks(&view, &reads, lowered.bytes_saved());
+    if !marks.is_empty() {
+        plan.edits.extend(marks);
+        ids.resize(plan.edits.len(), None);
         lowered = lower(&view, &plan.edits);
     }
     let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
@@ -181,15 +198,18 @@ pub fn apply<'a>(
     report.ignored_keys = policy.ignored_keys();
     report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
     let winner = claim.winner;
-    report.terms = policy.terms(request.model.or(report.model.as_deref()));
-    report.cached = cached(&view, &splices, &report, winner);
+    report.cached = cache_use::cached(
+        &view,
+        &caching.patterns,
+        &splices,
+        &reads,
+        caching.has_earlier,
+    );
+    report.terms = caching.terms;
     let list_end = view
         .list()
         .map_or(view.body().len(), |list| list.end as usize);
     report.bytes_behind_turns = view.body().len() - list_end;
-    if report.terms.rules.kind == CacheKind::Marked {
-        report.cache_marks = dialect::cache_marks(&view);
-    }
     report.claim = Some(claim);
     let output = splices.apply(view.body());
     Ok(Applied {
@@ -201,29 +221,70 @@ pub fn apply<'a>(
     })
 }
 
-/// How far a cache that holds the request before holds this one.
-fn cached(
-    view: &View<'_>,
-    splices: &Splices,
-    report: &Report,
-    winner: Option<Mechanic>,
-) -> Option<Cached> {
-    let newest = view.turn_span(newest_turn(view)?).start;
-    let new_after = splices.moved(newest);
-    let after = match (report.account, splices.first_edit_at()) {
-        // Between rounds everything goes out again as it did.
-        (Some(Account { round_from, .. }), _) => round_from.map_or(new_after, |part| {
-            splices.moved(view.part(part).value.start.min(newest))
-        }),
+/// How the provider caches the request: its model's rules, and who marks what.
+struct Caching {
+    terms: Terms,
+    patterns: Patterns,
+    /// Whether the body shows an earlier request.
+    has_earlier: bool,
+}
+
+impl Caching {
+    fn of(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Self {
+        let body_model = view.model();
+        let model = request.model.or(body_model.as_deref());
+        let mut terms = policy.terms(model, Some(view.dialect()));
+        let markers = dialect::markers(view, terms.rules.kind);
+        let ratio = models::chars_per_token(model);
+        let client = MarkerPattern::of(view, terms.rules, terms.cache, ratio, &markers);
+        terms.set_cache_prices(client.prices);
+        let has_earlier = newest_turn(view).is_some();
+        let tokens = (view.body().len() as f64 / ratio) as usize;
+        // A first request would pay for an entry that nobody may read.
+        let pays = has_earlier && terms.rules.is_cacheable(tokens) && !view.history_is_elsewhere();
+        let own = (policy.cache.mark && pays)
+            .then(|| MarkerPattern::of_own_marks(view, &client, &markers))
+            .flatten();
+        Self {
+            terms,
+            patterns: Patterns::new(view, client, own),
+            has_earlier,
+        }
+    }
+
+    /// What the request reads from the cache.
+    fn reads(
+        &self,
+        view: &View<'_>,
+        plan: &Plan,
+        account: Option<Account>,
+        winner: Option<Mechanic>,
+    ) -> Reads {
+        if let Some(account) = account.filter(|_| !self.patterns.are_assumed()) {
+            return account.reads;
+        }
+        let first_edit = plan
+            .edits
+            .iter()
+            .map(|edit| guard::position(view, edit))
+            .min();
         // M3 does to a text what it did to it before.
-        (None, Some(at)) if winner != Some(Mechanic::M3) => (at.min(newest)) as usize,
-        (None, _) => new_after,
-    };
-    Some(Cached {
-        before: newest as usize,
-        after,
-        new_after,
-    })
+        let first_edit = first_edit.filter(|_| winner != Some(Mechanic::M3));
+        cache_use::reads_from_scratch(view, &Timeline::of(view), &self.patterns, first_edit)
+    }
+
+    /// The markers that the engine adds. An anchor only where the output stays smaller than the input.
+    fn marks(&self, view: &View<'_>, reads: &Reads, bytes_saved: usize) -> Vec<Edit> {
+        let anchor = self.patterns.sent().anchor.as_ref().zip(reads.with.anchor);
+        let anchor = anchor.map(|(anchor, block)| cache_use::anchor_edit(view, anchor, block));
+        let fits = |edit: &Edit| edit.bytes_added() < bytes_saved;
+        let mut marks: Vec<Edit> = anchor.filter(fits).into_iter().collect();
+        if let Some(own) = &self.patterns.own {
+            let last_tool = dialect::last_tool(view.body());
+            marks.extend(cache_use::own_marks(view, own, last_tool));
+        }
+        marks
+    }
 }
 
 /// Moves edits that did not fit to the skips.
@@ -252,10 +313,16 @@ pub struct Planned {
 /// The plan for a body that was read: gate, strategies, guards.
 #[must_use]
 pub fn plan(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Planned {
-    decide(view, request, policy).planned
+    let caching = Caching::of(view, request, policy);
+    decide(view, request, policy, &caching.patterns).planned
 }
 
-fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
+fn decide(
+    view: &View<'_>,
+    request: &Request<'_>,
+    policy: &Policy,
+    patterns: &Patterns,
+) -> Decision {
     let is_here = !view.history_is_elsewhere();
     let m7_fits = policy.m7.enabled && is_here && m7_is_eligible(view, policy);
     let m3_may = policy.m3.is_active() && is_here;
@@ -281,7 +348,9 @@ fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
             .with(Mechanic::M3, m3_fits),
     );
     let planned = match (claim.winner, ready) {
-        (Some(Mechanic::M7), Some((draft, stage))) => prune_context(&stage, policy, draft),
+        (Some(Mechanic::M7), Some((draft, stage))) => {
+            prune_context(&stage, policy, patterns, draft)
+        }
         (Some(Mechanic::M3), Some((mut draft, stage))) => {
             compose::run(&stage, &[&policy.m3], &mut draft);
             Planned {
@@ -307,7 +376,12 @@ fn decide(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Decision {
 }
 
 /// M7 at the policy's cadence.
-fn prune_context(stage: &Stage<'_, '_>, policy: &Policy, mut draft: Draft) -> Planned {
+fn prune_context(
+    stage: &Stage<'_, '_>,
+    policy: &Policy,
+    patterns: &Patterns,
+    mut draft: Draft,
+) -> Planned {
     let strategies = policy.strategies();
     let account = match policy.cadence {
         Cadence::EveryRequest => {
@@ -318,6 +392,7 @@ fn prune_context(stage: &Stage<'_, '_>, policy: &Policy, mut draft: Draft) -> Pl
             let is_eligible = |visible: u32| m7_was_eligible(stage.view, policy, visible);
             Some(rounds::fold(
                 stage,
+                patterns,
                 &policy.rounds,
                 is_eligible,
                 &strategies,
@@ -355,7 +430,6 @@ fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Model
             && policy.thinking_binding == ThinkingBinding::DropBlock
             && view.dialect() == DialectId::AnthropicMessages
             && Escape::of(view.body()).is_some(),
-        cache: policy.terms(name).cache,
     }
 }
 

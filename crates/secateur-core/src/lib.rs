@@ -5,10 +5,12 @@
 
 mod allowance;
 pub mod arrival;
+mod cache_use;
 mod call_args;
 pub mod check;
 pub mod compose;
 pub mod condense;
+pub mod cost;
 pub mod dialect;
 pub mod edit;
 mod engine;

@@ -1,6 +1,6 @@
 //! From edits to bytes: the only code that knows commas, quotes and escapes.
 
-use crate::edit::{Action, Arrangement, Edit, Piece, SkipReason};
+use crate::edit::{Action, Arrangement, Edit, Mark, MarkPlace, Piece, SkipReason};
 use crate::json::{JsonStr, Span, escape_into};
 use crate::splice::{Bits, Splice};
 use crate::view::{ArgsForm, ContentForm, Home, PartId, Seat, View};
@@ -15,6 +15,15 @@ pub(crate) struct Lowered {
     pub(crate) refused: Vec<(usize, SkipReason)>,
     /// How many elements the list of turns has afterwards.
     pub(crate) items_after: usize,
+}
+
+impl Lowered {
+    /// How many bytes shorter the body becomes.
+    pub(crate) fn bytes_saved(&self) -> usize {
+        let removed: usize = self.splices.iter().map(Splice::removed_len).sum();
+        let added: usize = self.splices.iter().map(Splice::new_len).sum();
+        removed.saturating_sub(added)
+    }
 }
 
 /// Turns edits into splices.
@@ -55,6 +64,9 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
                 let moved = arrange(view, arranged, &mut removed, &mut bits);
                 moved.map(|moved| splices.extend(moved))
             }
+            Action::Mark(mark) => {
+                mark_splice(view, mark, &mut bits).map(|splice| splices.push(splice))
+            }
             Action::InsertTurn(before, text) => {
                 let mut escaped = String::new();
                 escape_into(text, &mut escaped);
@@ -82,6 +94,26 @@ pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
         refused,
         items_after,
     }
+}
+
+/// A marker becomes the first member of its object, which has others.
+fn mark_splice(view: &View<'_>, mark: &Mark, bits: &mut Bits) -> Result<Splice, SkipReason> {
+    let object = match mark.place {
+        MarkPlace::Block(part) => view.seat(part).map(|seat| seat.span.start),
+        MarkPlace::Tool(at) => Some(at),
+        MarkPlace::Body => view.body().find('{').and_then(|at| u32::try_from(at).ok()),
+    };
+    let at = object.ok_or(SkipReason::DoesNotFit)?;
+    let is_object = view.body().as_bytes().get(at as usize) == Some(&b'{');
+    if !is_object {
+        return Err(SkipReason::DoesNotFit);
+    }
+    let since = bits.mark();
+    bits.write(|out| {
+        out.push_str(&mark.member);
+        out.push(',');
+    });
+    Ok(bits.splice(Span::new(at + 1, at + 1), since))
 }
 
 /// How many bits an edit is made of, about.

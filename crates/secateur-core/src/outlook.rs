@@ -11,6 +11,7 @@ use crate::allowance;
 use crate::compose;
 use crate::edit::Edit;
 use crate::guard;
+use crate::rounds::Rewrites;
 use crate::scene::Scene;
 use crate::strategy::Strategy;
 use crate::view::PartId;
@@ -34,31 +35,35 @@ pub trait Prospects {
     fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit>;
 }
 
-/// What a round has to bring.
+/// What a round has to bring, in characters at the price of input.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// What a freed character brings, and what a character behind the first cut costs.
-    pub(crate) gain: f64,
-    pub(crate) price: f64,
-    /// What may be spent, and what a freed character adds to it at the request itself.
-    pub(crate) capital: f64,
-    pub(crate) relief: f64,
+pub(crate) struct RoundEconomics {
+    /// What a freed character saves over the horizon.
+    pub(crate) value_per_freed: f64,
+    /// What it costs to write a character again that would have been read.
+    pub(crate) cost_per_rewritten: f64,
+    /// What the conversation saved so far, which may be spent.
+    pub(crate) saved_so_far: f64,
+    /// What a freed character saves at the request itself.
+    pub(crate) immediate_saving: f64,
     /// Fewest characters to be freed.
-    pub(crate) least: f64,
+    pub(crate) min_freed: f64,
 }
 
-impl Terms {
-    /// Whether a round that frees so much and rewrites so much is worth it, and how much it brings.
-    pub(crate) fn net(self, freed: f64, behind: f64) -> Option<f64> {
-        let cost = self.price * behind;
-        let net = self.gain * freed - cost;
-        let is_covered = cost <= self.capital + self.relief * freed;
-        (net > 0.0 && is_covered && freed >= self.least).then_some(net)
+impl RoundEconomics {
+    /// What a round brings that frees so much and rewrites so much; `None` if it is not worth it.
+    pub(crate) fn net(self, freed: f64, rewritten: f64, at_worst: f64) -> Option<f64> {
+        let net = self.value_per_freed * freed - self.cost_per_rewritten * rewritten;
+        let cost = self.cost_per_rewritten * at_worst;
+        let is_covered = cost <= self.saved_so_far + self.immediate_saving * freed;
+        (net > 0.0 && is_covered && freed >= self.min_freed).then_some(net)
     }
 
     /// Whether more freed and less rewritten text never makes a round worse.
     fn are_monotone(self) -> bool {
-        self.gain >= 0.0 && self.price >= 0.0 && self.relief >= 0.0
+        self.value_per_freed >= 0.0
+            && self.cost_per_rewritten >= 0.0
+            && self.immediate_saving >= 0.0
     }
 }
 
@@ -176,28 +181,28 @@ impl<'o> Outlook<'o> {
         self.cited = scene.draft.cited().len();
     }
 
-    /// Where the round over the first parts begins that pays best, if any pays. `sent_up_to[n]`: characters
-    /// of the first n parts as they are sent.
+    /// Where the round over the first `cached` parts begins that pays best, if any pays.
     pub(crate) fn best_start(
         &mut self,
         scene: &Scene<'_, '_>,
-        sent_up_to: &[f64],
-        terms: Terms,
+        cached: usize,
+        economics: RoundEconomics,
+        rewrites: &Rewrites<'_>,
     ) -> Option<PartId> {
         self.found.clear();
         if self.dead * 2 > self.open.len() {
             self.keep_alive(0);
         }
-        let (all, cached) = (*sent_up_to.last()?, sent_up_to.len() - 1);
         let (mut freed, mut shorter) = (0.0, 0.0);
         let (mut best, mut best_net) = (None, 0.0);
         let arrived = self.open.partition_point(|one| one.part.index() < cached);
         for at in (0..arrived).rev() {
             self.visits += 1;
             let one = &self.open[at];
-            let place = one.part.index();
-            let most = terms.net(freed + one.up_to(), all - sent_up_to[place + 1] - shorter);
-            if terms.are_monotone() && !most.is_some_and(|most| most > best_net) {
+            let next = PartId(one.part.0 + 1);
+            let (least, at_worst) = rewrites.at_least(next, one.up_to());
+            let most = economics.net(freed + one.up_to(), least - shorter, at_worst - shorter);
+            if economics.are_monotone() && !most.is_some_and(|most| most > best_net) {
                 break;
             }
             let Some(found) = self.cut_of(scene, at) else {
@@ -210,10 +215,13 @@ impl<'o> Outlook<'o> {
                 continue;
             }
             freed += gain;
-            let behind = all - sent_up_to[place] - shorter;
-            if let Some(net) = terms.net(freed, behind).filter(|&net| net > best_net) {
+            let part = self.open[at].part;
+            let rewritten = rewrites.after(part) - shorter;
+            let at_worst = rewrites.at_worst(part) - shorter;
+            let net = economics.net(freed, rewritten, at_worst);
+            if let Some(net) = net.filter(|&net| net > best_net) {
                 best_net = net;
-                best = Some(self.open[at].part);
+                best = Some(part);
             }
         }
         for found in &self.found {

@@ -175,7 +175,8 @@ fn tag(edit: &mut Edit, id: RecallId) {
 /// What an edit takes away; `None` where nothing is lost.
 fn cut_text<'a>(view: &View<'a>, edit: &Edit) -> Option<Cow<'a, str>> {
     match (&edit.action, edit.why) {
-        (Action::InsertTurn(..), _) | (_, Why::ListingPadding | Why::LinesStandAbove) => None,
+        (Action::InsertTurn(..) | Action::Mark(_), _)
+        | (_, Why::ListingPadding | Why::LinesStandAbove) => None,
         (Action::DropTurn(turn), _) => Some(turn_text(view, *turn)),
         (Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _), _) => {
             Some(part_text(view, *part))
@@ -190,7 +191,9 @@ fn cut_text<'a>(view: &View<'a>, edit: &Edit) -> Option<Cow<'a, str>> {
 /// What an edit leaves of the text that it takes away; `None` where nothing is left.
 fn text_after(view: &View<'_>, edit: &Edit) -> Option<String> {
     match &edit.action {
-        Action::DropTurn(_) | Action::DropPart(_) | Action::InsertTurn(..) => None,
+        Action::DropTurn(_) | Action::DropPart(_) | Action::InsertTurn(..) | Action::Mark(_) => {
+            None
+        }
         Action::ReplaceInput(_, json) => Some(json.clone()),
         Action::Rewrite(part, pieces) => {
             let text = view.text(*part);

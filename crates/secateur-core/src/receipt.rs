@@ -1,22 +1,21 @@
 //! What a request is going to cost, with the cut and without, at the provider's cache tiers.
 //!
-//! With a warm cache, what the request before already sent is read from the cache and the rest is written
-//! to it; so a cut in what is cached makes all that stands behind it written again. With a cold cache
-//! everything is written. Each following request reads what this one wrote.
+//! What is read from the cache and what is written to it follows from the rules of the model's cache
+//! ([`crate::cost::cache`]): the report says how far ([`Cached`]), with the cut and without. A cut in what is cached
+//! makes the provider write again what it would have read. With a cold cache nothing is read. Each following
+//! request reads what this one wrote.
 //!
 //! **The default assumption:** the cache is warm if the body shows an earlier request ([`Cache::of`]). Only
 //! the caller knows how long ago that was: past the model's time to live it says [`Cache::Cold`].
-//!
-//! Clients are taken to mark the end of the request for caching where the provider wants a marker, as
-//! agents do; a caller that saw none says [`Cache::Unused`]. Below the model's smallest cacheable prefix, input is billed as plain input.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::cost::cache::Bill;
 use crate::json::{Cursor, JsonError};
-use crate::models::{CacheRules, PriceSource, Terms};
-use crate::report::{Cached, Report};
+use crate::models::{PriceSource, Terms};
+use crate::report::{CacheHit, Cached, Covered, Report};
 use crate::view::{PartId, PartKind, View};
 
 /// Whether token counts are the provider's own.
@@ -37,7 +36,7 @@ pub enum Cache {
     Cold,
     /// It does.
     Warm,
-    /// It is not asked to, where it wants to be asked: nothing is written or read.
+    /// Nothing of the request goes through a cache: the model has none, or the client marks nothing.
     Unused,
 }
 
@@ -45,25 +44,33 @@ impl Cache {
     /// Warm if the body shows an earlier request.
     #[must_use]
     pub fn of(report: &Report) -> Self {
-        match report.cached {
-            Some(_) => Self::Warm,
-            None => Self::Cold,
+        if report.cached.has_earlier {
+            Self::Warm
+        } else {
+            Self::Cold
         }
     }
 }
 
-/// Input tokens of a request, as it came and as it goes out.
+/// Input tokens of one version of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// All of them.
+    pub tokens: usize,
+    /// Of these, what a warm cache holds.
+    pub cached: usize,
+    /// Of these, what goes through the cache: it is read or written.
+    pub marked: usize,
+}
+
+/// Input tokens of a request, before and after pruning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// As it came.
-    pub before: usize,
-    /// Of these, what a warm cache holds.
-    pub cached_before: usize,
-    /// As it goes out.
-    pub after: usize,
-    /// Of these, what a warm cache holds.
-    pub cached_after: usize,
-    /// Of these, what a warm cache held and now has to be written again, because it stands behind a cut.
+    /// Before.
+    pub before: Side,
+    /// After.
+    pub after: Side,
+    /// Of the tokens after, what a warm cache held and now has to be written again because of a cut.
     pub rewritten: usize,
     /// How they were counted.
     pub basis: Basis,
@@ -76,7 +83,7 @@ impl Counts {
     pub fn of(
         before: &View<'_>,
         after: Option<&View<'_>>,
-        cached: Option<Cached>,
+        cached: &Cached,
         basis: Basis,
         count: impl Fn(&mut dyn Iterator<Item = Cow<'_, str>>) -> usize,
     ) -> Self {
@@ -86,7 +93,7 @@ impl Counts {
                 let end = view.part(part).value.end as usize;
                 match view.part(part).turn {
                     Some(_) => from < end && end <= to,
-                    // System texts stand before all turns, wherever the body has them.
+                    // Instructions come before all turns, wherever the body has them.
                     None => from == 0 && to > 0,
                 }
             });
@@ -100,28 +107,28 @@ impl Counts {
             .parts()
             .iter()
             .all(|part| !part.has_media && part.kind != PartKind::Media);
-        let cached = cached.unwrap_or(Cached {
-            before: 0,
-            after: 0,
-            new_after: 0,
-        });
-        let (old, new) = (
-            between(before, 0, cached.before),
-            between(before, cached.before, usize::MAX),
-        );
-        let (kept, rewritten, fresh) = match after {
+        let side = |view: &View<'_>, covered: Covered| {
+            let read = between(view, 0, covered.read);
+            let marked = covered.marked.max(covered.read);
+            let written = between(view, covered.read, marked);
+            let head = |bytes: usize| if bytes > 0 { schemas } else { 0 };
+            Side {
+                tokens: schemas + read + written + between(view, marked, usize::MAX),
+                cached: head(covered.read) + read,
+                marked: head(marked) + read + written,
+            }
+        };
+        let before_side = side(before, cached.before);
+        let (after_side, rewritten) = match after {
             Some(after) => (
-                between(after, 0, cached.after),
-                between(after, cached.after, cached.new_after),
-                between(after, cached.new_after, usize::MAX),
+                side(after, cached.after),
+                between(after, cached.after.read, cached.unbroken_after),
             ),
-            None => (old, 0, new),
+            None => (side(before, cached.after), 0),
         };
         Self {
-            before: schemas + old + new,
-            cached_before: if cached.before > 0 { schemas + old } else { 0 },
-            after: schemas + kept + rewritten + fresh,
-            cached_after: if cached.after > 0 { schemas + kept } else { 0 },
+            before: before_side,
+            after: after_side,
             rewritten,
             basis: if has_schemas || !is_whole {
                 Basis::Estimate
@@ -131,29 +138,37 @@ impl Counts {
         }
     }
 
-    /// Reckons tokens from characters: `chars_per_token` of the body as a whole, in proportion to its bytes
-    /// on either side of the places where a cache ends. What stands behind the turns in a body stands before
-    /// them in a prompt, so a cache holds it too.
+    /// Estimates tokens from characters: `chars_per_token` of the body as a whole, in proportion to its bytes
+    /// on either side of the places where a cache ends. What follows the turns in a body comes before them in a
+    /// prompt, so a cache holds it too.
     #[must_use]
     pub fn by_ratio(report: &Report, chars_per_token: f64) -> Self {
         let tokens = |chars: usize| (chars as f64 / chars_per_token).ceil() as usize;
-        let share = |tokens: usize, bytes: usize, of: usize| {
-            (tokens as f64 * bytes.min(of) as f64 / of.max(1) as f64).round() as usize
+        let side = |chars: usize, bytes: usize, covered: Covered| {
+            let all = tokens(chars);
+            let share = |at: usize| {
+                let at = if at > 0 {
+                    at + report.bytes_behind_turns
+                } else {
+                    0
+                };
+                (all as f64 * at.min(bytes) as f64 / bytes.max(1) as f64).round() as usize
+            };
+            let side = Side {
+                tokens: all,
+                cached: share(covered.read),
+                marked: share(covered.marked.max(covered.read)),
+            };
+            (side, share(report.cached.unbroken_after))
         };
-        let (before, after) = (tokens(report.before.chars), tokens(report.after.chars));
-        let bytes = (report.before.bytes, report.after.bytes);
-        let cached = report.cached;
-        let behind = report.bytes_behind_turns;
-        let of_output = |at: usize| share(after, at + behind, bytes.1);
+        let (size, cached) = (report.before, &report.cached);
+        let (before, _) = side(size.chars, size.bytes, cached.before);
+        let size = report.after;
+        let (after, unbroken) = side(size.chars, size.bytes, cached.after);
         Self {
             before,
-            cached_before: cached
-                .map_or(0, |cached| share(before, cached.before + behind, bytes.0)),
             after,
-            cached_after: cached.map_or(0, |cached| of_output(cached.after)),
-            rewritten: cached.map_or(0, |cached| {
-                of_output(cached.new_after).saturating_sub(of_output(cached.after))
-            }),
+            rewritten: unbroken.saturating_sub(after.cached),
             basis: Basis::Estimate,
         }
     }
@@ -191,6 +206,8 @@ pub struct Receipt {
     pub basis: Basis,
     /// What was assumed of the cache.
     pub cache: Cache,
+    /// By which rule the request reads from it.
+    pub hit: CacheHit,
     /// Input tokens without the cut.
     pub predicted_input_tokens_before: usize,
     /// Input tokens with it.
@@ -231,47 +248,56 @@ impl Receipt {
     /// The receipt of a request on the terms of another model than the body names.
     #[must_use]
     pub fn on(terms: &Terms, report: &Report, counts: &Counts, cache: Cache) -> Self {
-        let is_warm = cache == Cache::Warm && report.cached.is_some();
-        let is_used = cache != Cache::Unused;
-        let held = |cached: usize| if is_warm { cached } else { 0 };
-        let cached_before = hit(&terms.rules, counts.before, held(counts.cached_before));
-        let cached_after = hit(&terms.rules, counts.after, held(counts.cached_after));
-        let usd = |units: f64| {
+        let is_warm = cache == Cache::Warm && report.cached.has_earlier;
+        let is_used = terms
+            .rules
+            .is_cacheable(counts.after.marked.max(counts.before.marked));
+        let bill = |side: &Side| bill(terms, side, is_warm);
+        let usd = |bill: Bill| {
             let prices = terms.prices?;
-            Some(units * prices.input_usd / 1e6)
+            Some(bill.cost(terms.cache) * prices.input_usd / 1e6)
         };
-        let this_usd = |tokens: usize, cached: usize| {
-            let plain = tokens as f64;
-            usd(if is_used {
-                units(terms, tokens, cached)
-            } else {
-                plain
-            })
+        let next = |side: &Side| {
+            let held = Side {
+                cached: side.marked,
+                ..*side
+            };
+            usd(self::bill(terms, &held, true))
         };
-        let next_usd = |tokens: usize| this_usd(tokens, hit(&terms.rules, tokens, tokens));
+        let (before, after) = (bill(&counts.before), bill(&counts.after));
         Self {
             basis: counts.basis,
             cache: match cache {
+                _ if !is_used => Cache::Unused,
                 Cache::Warm if !is_warm => Cache::Cold,
                 cache => cache,
             },
-            predicted_input_tokens_before: counts.before,
-            predicted_input_tokens_after: counts.after,
-            predicted_cached_tokens_before: cached_before,
-            predicted_cached_tokens_after: cached_after,
-            predicted_written_tokens_after: if is_used && charges_for_writes(terms, counts.after) {
-                counts.after - cached_after
+            hit: if is_warm {
+                report.cached.hit
+            } else {
+                CacheHit::FirstRequest
+            },
+            predicted_input_tokens_before: counts.before.tokens,
+            predicted_input_tokens_after: counts.after.tokens,
+            predicted_cached_tokens_before: before.read as usize,
+            predicted_cached_tokens_after: after.read as usize,
+            predicted_written_tokens_after: if terms.cache.write > 1.0 {
+                after.written as usize
             } else {
                 0
             },
-            predicted_usd_without: this_usd(counts.before, cached_before),
-            predicted_usd_with: this_usd(counts.after, cached_after),
-            predicted_next_usd_without: next_usd(counts.before),
-            predicted_next_usd_with: next_usd(counts.after),
+            predicted_usd_without: usd(before),
+            predicted_usd_with: usd(after),
+            predicted_next_usd_without: next(&counts.before),
+            predicted_next_usd_with: next(&counts.after),
             break_even_turns: break_even_turns(
                 terms,
-                held(counts.rewritten),
-                counts.before.saturating_sub(counts.after),
+                if is_warm && is_used {
+                    counts.rewritten
+                } else {
+                    0
+                },
+                counts.before.tokens.saturating_sub(counts.after.tokens),
             ),
             first_edit_at: report.first_edit_at,
             price_date: terms.table_date,
@@ -280,34 +306,16 @@ impl Receipt {
     }
 }
 
-/// Whether tokens that a request puts into the cache are counted and billed apart from plain input.
-fn charges_for_writes(terms: &Terms, tokens: usize) -> bool {
-    is_cacheable(&terms.rules, tokens) && terms.cache.write > 1.0
-}
-
-fn is_cacheable(rules: &CacheRules, tokens: usize) -> bool {
-    tokens >= rules.min_tokens.unwrap_or(0)
-}
-
-/// What is really read from the cache, of `tokens` of which it could hold `cached`.
+/// How one version of a request is billed.
 #[must_use]
-pub fn hit(rules: &CacheRules, tokens: usize, cached: usize) -> usize {
-    let cached = cached.min(tokens);
-    if !is_cacheable(rules, cached) {
-        return 0;
+pub fn bill(terms: &Terms, side: &Side, is_warm: bool) -> Bill {
+    let all = side.tokens as f64;
+    if !terms.rules.is_cacheable(side.marked) {
+        return Bill::of(0.0, 0.0, all);
     }
-    let step = rules.step_tokens.unwrap_or(1).max(1);
-    cached - cached % step
-}
-
-/// What a request costs, in input tokens.
-fn units(terms: &Terms, tokens: usize, cached: usize) -> f64 {
-    let write = if is_cacheable(&terms.rules, tokens) {
-        terms.cache.write
-    } else {
-        1.0
-    };
-    terms.cache.read * cached as f64 + write * (tokens - cached) as f64
+    let held = if is_warm { side.cached } else { 0 };
+    let read = terms.rules.readable(held.min(side.tokens));
+    Bill::of(read as f64, side.marked as f64, all)
 }
 
 /// See [`Receipt::break_even_turns`].

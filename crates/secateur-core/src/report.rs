@@ -20,6 +20,8 @@ use crate::view::{PartId, Role, View};
 pub enum Verdict {
     /// The output is smaller than the input (or as long, with chunks in another order).
     Pruned,
+    /// The output is the input with cache markers.
+    Marked,
     /// There was nothing to do: the output is the input.
     Unchanged,
     /// Something was in doubt: the output is the input.
@@ -79,16 +81,12 @@ pub struct Report {
     pub account: Option<Account>,
     /// What the request's `anthropic-beta` header must carry for this body.
     pub beta: Option<&'static str>,
-    /// What a cache holds of it, if it holds the request before; `None` for the first request of a
-    /// conversation.
-    pub cached: Option<Cached>,
+    /// What the provider's cache holds of it, if nothing has expired.
+    pub cached: Cached,
     /// Bytes of the input behind the list of turns: the system prompt and tools may stand there, which a
     /// prompt has before all turns.
     #[serde(skip)]
     pub bytes_behind_turns: usize,
-    /// What the body asks to be cached.
-    #[serde(skip)]
-    pub cache_marks: CacheMarks,
     /// The model's prices and cache rules.
     #[serde(skip)]
     pub terms: Terms,
@@ -111,30 +109,89 @@ pub struct Report {
     pub plan: Plan,
 }
 
-/// How far a cache that holds the request before holds this one, in bytes.
-///
-/// Where every request is planned from scratch, the request before may have gone out with other cuts: then
-/// the cache is taken to end at the first edit, which is the least that it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Cached {
-    /// Of the input: where the turns begin that the request before did not have.
-    pub before: usize,
-    /// Of the output: from here on it is not what the request before was.
-    pub after: usize,
-    /// Of the output: where the turns begin that the request before did not have.
-    pub new_after: usize,
+/// How much of one version of a body goes through the cache, in bytes from its start. Tools and instructions that
+/// follow the turns in the body come before them in the prompt, so they are covered too where this is not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Covered {
+    /// Read from the cache up to here.
+    pub read: usize,
+    /// Read or written up to here. What follows is plain input.
+    pub marked: usize,
 }
 
-/// What a body asks to be cached, where the model's provider wants to be asked (`cache_control`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CacheMarks {
-    /// Nothing; so too where the provider caches on its own.
+/// What the provider's cache holds of a request, by the rules of its model.
+///
+/// Where every request is planned from scratch, the request before may have been cut in other places: then the
+/// cache is taken to hold nothing after the first edit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cached {
+    /// Whether the body shows an earlier request, which may have left something in the cache.
+    pub has_earlier: bool,
+    /// Of the input.
+    pub before: Covered,
+    /// Of the output.
+    pub after: Covered,
+    /// Of the output: what would be read had this request changed nothing that was sent before.
+    pub unbroken_after: usize,
+    /// Why so much of the output is read.
+    pub hit: CacheHit,
+}
+
+/// By which rule a request reads from the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum CacheHit {
+    /// No earlier request is known.
     #[default]
-    None,
-    /// Instructions or tools, and no turns.
-    Head,
-    /// Turns, or the request as a whole.
-    Turns,
+    FirstRequest,
+    /// The model has no cache.
+    NoCache,
+    /// The request has no marker, so that nothing is cached.
+    NoMarker,
+    /// The longest prefix that was sent before.
+    Prefix {
+        /// The message that it ends in.
+        message: Option<usize>,
+    },
+    /// A marker of the client reached an entry.
+    Marker {
+        /// The message at whose end the entry is; `None`: at the end of the instructions.
+        message: Option<usize>,
+    },
+    /// A marker that was added for this request reached an entry.
+    Anchor {
+        /// The message at whose end the entry is.
+        message: Option<usize>,
+    },
+    /// No marker reaches an entry.
+    OutOfReach,
+}
+
+impl CacheHit {
+    /// In words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let at = |message: &Option<usize>| match message {
+            Some(message) => format!("at message {message}"),
+            None => "at the end of the instructions".to_owned(),
+        };
+        match self {
+            Self::FirstRequest => "the first request of the conversation".to_owned(),
+            Self::NoCache => "the model has no cache".to_owned(),
+            Self::NoMarker => "no block is marked for the cache".to_owned(),
+            Self::Prefix {
+                message: Some(message),
+            } => {
+                format!("the same prefix up to message {message} was sent before")
+            }
+            Self::Prefix { message: None } => "the same instructions were sent before".to_owned(),
+            Self::Marker { message } => format!("the marker reached an entry {}", at(message)),
+            Self::Anchor { message } => {
+                format!("an added marker reached an entry {}", at(message))
+            }
+            Self::OutOfReach => "no marker reaches an entry".to_owned(),
+        }
+    }
 }
 
 /// What M3 did to a body.
@@ -292,10 +349,9 @@ impl Report {
             rag_dropped: 0,
             account: None,
             beta: None,
-            cached: None,
+            cached: Cached::default(),
             bytes_behind_turns: 0,
-            cache_marks: CacheMarks::default(),
-            terms: Terms::of(None),
+            terms: Terms::of(None, None),
             compress: None,
             claim: None,
             mechanics: Vec::new(),

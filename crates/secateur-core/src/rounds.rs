@@ -12,18 +12,25 @@
 //! by what arrives (see `allowance`).
 //!
 //! **Invariant:** a round is taken only if its rewrite is covered by what was saved so far, and by what it saves at
-//! the request itself. So no conversation costs more than without pruning, wherever it ends.
+//! the request itself, by the rules of the provider's cache. So no conversation costs more than without pruning,
+//! wherever it ends.
 
 use crate::allowance::Allowance;
 use crate::arrival::Chain;
 use crate::call_args::CallArgs;
 use crate::compose::{self, Draft, Stage};
+use crate::cost::cache::{Patterns, Reach};
 use crate::edit::{Action, Edit, Plan};
 use crate::guard;
-use crate::outlook::{Outlook, Terms};
+use crate::outlook::{Outlook, RoundEconomics};
 use crate::scene::PartState;
 use crate::strategy::{Strategy, options};
 use crate::view::{PartId, PartKind};
+
+mod versions;
+
+use versions::Versions;
+pub(crate) use versions::{Reads, Rewrites};
 
 options! {
     /// When a round is taken, under `cadence = "rounds"`.
@@ -39,15 +46,6 @@ options! {
         /// A round is tried again once this share of the conversation is new, in percent.
         retry_percent: f64 = 1.0,
     }
-}
-
-/// What a cached token costs to write and to read, in input tokens.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct CachePrices {
-    /// Writing to the cache.
-    pub write: f64,
-    /// Reading from the cache.
-    pub read: f64,
 }
 
 /// How the fold went: what the conversation cost so far, in characters at the price of input.
@@ -70,6 +68,9 @@ pub struct Account {
     /// The first part that the present round cuts; the parts before it go out as they did before.
     #[serde(skip)]
     pub round_from: Option<PartId>,
+    /// What the present request reads from the cache: without pruning, with it, and with it had no round been taken.
+    #[serde(skip)]
+    pub(crate) reads: Reads,
     /// The work that looking for rounds took, in visits of parts. Linear in the conversation.
     #[serde(skip)]
     pub visits: u64,
@@ -78,6 +79,7 @@ pub struct Account {
 /// Folds over the requests of the stage's conversation.
 pub(crate) fn fold(
     stage: &Stage<'_, '_>,
+    patterns: &Patterns,
     options: &Rounds,
     is_eligible: impl Fn(u32) -> bool,
     strategies: &[&dyn Strategy],
@@ -96,10 +98,9 @@ pub(crate) fn fold(
             .collect(),
         draft,
         account: Account::default(),
-        full: 0.0,
-        sent: 0.0,
-        sent_up_to: vec![0.0],
+        versions: Versions::new(stage.view, patterns),
         arrived_since_try: 0.0,
+        at_risk: 0.0,
         allowance: Allowance::default(),
     };
     let (mut cached, mut eligible) = (0, false);
@@ -116,9 +117,13 @@ pub(crate) fn fold(
     fold.account
 }
 
-/// Characters that a part costs as it came in. Thinking of earlier turns is not billed.
+/// Characters that a part costs before pruning. Thinking of earlier turns is not billed, and instructions count with
+/// the head.
 fn weight(stage: &Stage<'_, '_>, part: PartId, untouched: &Draft) -> f64 {
     const MEDIA_CHARS: usize = 8000;
+    if stage.view.part(part).turn.is_none() {
+        return 0.0;
+    }
     let chars = match stage.view.part(part).kind {
         PartKind::Call => {
             CallArgs::once(&stage.call_args, stage.view).compact_chars(stage.view, part)
@@ -140,12 +145,10 @@ struct Fold<'f, 's, 'a> {
     weights: Vec<f64>,
     draft: &'f mut Draft,
     account: Account,
-    /// Characters of the visible parts as they came in, and as they are sent.
-    full: f64,
-    sent: f64,
-    /// At n: characters of the first n parts as they are sent, up to the visible ones.
-    sent_up_to: Vec<f64>,
+    versions: Versions<'f>,
     arrived_since_try: f64,
+    /// What earlier rounds cost more if the entries that their anchors counted on had expired.
+    at_risk: f64,
     allowance: Allowance,
 }
 
@@ -159,11 +162,9 @@ impl Fold<'_, '_, '_> {
     fn request(&mut self, request: u32, cached: u32, visible: u32, eligible: bool) {
         let cached_parts = self.stage.parts_before(cached);
         let parts = self.stage.parts_before(visible);
-        let full_cached = self.full;
-        let full_arrived = self.weights[cached_parts..parts].iter().sum::<f64>();
-        self.full += full_arrived;
-        self.allowance.bring_in(parts - cached_parts, full_arrived);
-        let mut shared = self.sent;
+        let weights = &self.weights[cached_parts..parts];
+        let arrived = (self.versions).begin(self.stage.view, request, visible, weights);
+        self.allowance.bring_in(parts - cached_parts, arrived);
         self.account.is_round = false;
         self.account.round_from = None;
         if eligible {
@@ -187,53 +188,65 @@ impl Fold<'_, '_, '_> {
         self.add_up(cached_parts..parts);
         if let Some(outlook) = &mut self.outlook {
             let scene = self.stage.scene(request, visible, self.draft);
-            outlook.arrive(&scene, cached_parts..parts, &self.sent_up_to);
+            outlook.arrive(&scene, cached_parts..parts, self.versions.sent_up_to());
         }
-        let arrived = self.sent_up_to[parts] - self.sent_up_to[cached_parts];
-        self.sent += arrived;
-        self.arrived_since_try += arrived;
-        let is_due = self.arrived_since_try * 100.0 >= self.options.retry_percent * self.sent;
-        let is_long = self.sent >= self.options.trigger_chars as f64;
-        if eligible && is_due && is_long && self.allowance.covers_a_look() {
+        let before_round = self.versions.read_unchanged();
+        let mut with = Reach {
+            prefix: before_round,
+            anchor: None,
+        };
+        if eligible && self.is_round_due(cached_parts) {
             self.arrived_since_try = 0.0;
             if let Some(round) = self.round(request, cached, visible) {
-                let from = round.from.index();
-                shared = self.sent_up_to[from];
-                self.account.round_from = Some(round.from);
+                let from = round.from;
+                let rewrites = self.rewrites();
+                with = rewrites.reach(from);
+                let at_risk = rewrites.at_worst(from) - rewrites.after(from);
+                self.at_risk += self.economics().cost_per_rewritten * at_risk;
+                self.account.round_from = Some(from);
+                self.versions.change(from);
                 self.take(round, visible);
-                self.add_up(from..parts);
-                self.sent = self.sent_up_to[parts];
+                self.add_up(from.index()..parts);
                 self.account.is_round = true;
                 self.account.rounds += 1;
             }
         }
-        let prices = self.stage.model.cache;
-        let cost = |shared: f64, all: f64| prices.read * shared + prices.write * (all - shared);
+        let (without, costs) = self.versions.send(with);
         self.account.visits = self.allowance.spent();
         self.account.requests += 1;
-        self.account.request_without = cost(full_cached, self.full);
-        self.account.request_with = cost(shared, self.sent);
-        self.account.cost_without += self.account.request_without;
-        self.account.cost_with += self.account.request_with;
+        self.account.request_without = costs.without;
+        self.account.request_with = costs.with;
+        self.account.cost_without += costs.without;
+        self.account.cost_with += costs.with;
+        self.account.reads = Reads {
+            without,
+            with,
+            before_round,
+        };
+    }
+
+    /// Whether a round is looked for: enough is new, the conversation is long enough, and no work is owed.
+    fn is_round_due(&mut self, cached_parts: usize) -> bool {
+        let sent = self.versions.sent();
+        self.arrived_since_try += sent - self.versions.sent_up_to()[cached_parts];
+        let is_due = self.arrived_since_try * 100.0 >= self.options.retry_percent * sent;
+        let is_long = sent >= self.options.trigger_chars as f64;
+        is_due && is_long && self.allowance.covers_a_look()
+    }
+
+    fn rewrites(&self) -> Rewrites<'_> {
+        self.versions.rewrites(self.stage.view, self.draft)
     }
 
     /// Adds up what is sent of these parts, which are the last ones that are visible.
     fn add_up(&mut self, parts: std::ops::Range<usize>) {
-        self.sent_up_to.truncate(parts.start + 1);
-        let mut sum = self.sent_up_to[parts.start];
-        for at in parts {
-            sum += self.sent_part(at);
-            self.sent_up_to.push(sum);
-        }
+        let (draft, weights) = (&*self.draft, &self.weights);
+        let sent = parts.clone().map(|at| sent_part(draft, weights, at));
+        self.versions.set_sent(parts.start, sent);
     }
 
     fn sent_part(&self, at: usize) -> f64 {
-        let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
-        match self.draft.state(part) {
-            PartState::Whole => self.weights[at],
-            PartState::Gone => 0.0,
-            PartState::Trimmed | PartState::Cleared => self.draft.chars(part) as f64,
-        }
+        sent_part(self.draft, &self.weights, at)
     }
 
     /// The round that pays best among the cached parts, if any does.
@@ -247,14 +260,15 @@ impl Fold<'_, '_, '_> {
 
     /// The round among what strategies keep in view.
     fn look(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
-        let terms = self.terms();
+        let economics = self.economics();
         let cached_parts = self.stage.parts_before(cached);
         if guard::open_exchange_waits(self.stage, visible, cached_parts, self.draft) {
             return None;
         }
-        let outlook = self.outlook.as_mut()?;
         let scene = self.stage.scene(request, visible, self.draft);
-        let from = outlook.best_start(&scene, &self.sent_up_to[..=cached_parts], terms);
+        let rewrites = self.versions.rewrites(self.stage.view, self.draft);
+        let outlook = self.outlook.as_mut()?;
+        let from = outlook.best_start(&scene, cached_parts, economics, &rewrites);
         self.allowance.spend(outlook.take_visits());
         let from = from?;
         // What stands behind is added up anew, and looked through for thinking.
@@ -273,7 +287,7 @@ impl Fold<'_, '_, '_> {
 
     /// The round out of a plan for everything that is visible.
     fn plan_anew(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
-        let terms = self.terms();
+        let economics = self.economics();
         let cached_parts = self.stage.parts_before(cached);
         self.allowance.spend_on_plan();
         let plan = compose::propose(self.stage, request, visible, self.strategies, self.draft);
@@ -290,7 +304,7 @@ impl Fold<'_, '_, '_> {
                 }
             }
         }
-        let from = self.best_start(&freed_by_part, terms)?;
+        let from = self.best_start(&freed_by_part, economics)?;
         if guard::open_exchange_needs_thinking(self.stage, visible, from, self.draft) {
             return None;
         }
@@ -326,7 +340,7 @@ impl Fold<'_, '_, '_> {
                     self.sent_part(part.index()) - edit.chars_after as f64,
                 )]
             }
-            Action::InsertTurn(..) => Vec::new(),
+            Action::InsertTurn(..) | Action::Mark(_) => Vec::new(),
             Action::Arrange(arranged) => {
                 let sent = |part: &PartId| (*part, self.sent_part(part.index()));
                 let mut freed: Vec<(PartId, f64)> = arranged.blocks.iter().map(sent).collect();
@@ -338,31 +352,36 @@ impl Fold<'_, '_, '_> {
         }
     }
 
-    fn terms(&self) -> Terms {
-        let prices = self.stage.model.cache;
-        Terms {
-            gain: prices.read * self.options.horizon,
-            price: prices.write - prices.read,
-            capital: self.account.cost_without - self.account.cost_with,
-            relief: prices.read,
-            least: (self.options.min_gain_chars as f64)
-                .max(self.options.min_gain_percent / 100.0 * self.sent),
+    fn economics(&self) -> RoundEconomics {
+        let prices = self.versions.prices();
+        RoundEconomics {
+            value_per_freed: prices.read * self.options.horizon,
+            cost_per_rewritten: prices.write - prices.read,
+            saved_so_far: self.account.cost_without - self.account.cost_with - self.at_risk,
+            immediate_saving: prices.read,
+            min_freed: (self.options.min_gain_chars as f64)
+                .max(self.options.min_gain_percent / 100.0 * self.versions.sent()),
         }
     }
 
     /// Where to begin: every part that may be cut is tried as the first one, from the tail to the head.
-    fn best_start(&self, freed_by_part: &[f64], terms: Terms) -> Option<PartId> {
-        let (mut behind, mut freed) = (0.0, 0.0);
+    fn best_start(&self, freed_by_part: &[f64], economics: RoundEconomics) -> Option<PartId> {
+        let rewrites = self.rewrites();
+        let (mut freed, mut shorter) = (0.0, 0.0);
         let (mut best, mut best_net) = (None, 0.0);
         for (at, &gain) in freed_by_part.iter().enumerate().rev() {
-            behind += self.sent_part(at) - gain;
+            shorter += gain;
             if gain <= 0.0 {
                 continue;
             }
             freed += gain;
-            if let Some(net) = terms.net(freed, behind).filter(|&net| net > best_net) {
+            let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
+            let rewritten = rewrites.after(part) - shorter;
+            let at_worst = rewrites.at_worst(part) - shorter;
+            let net = economics.net(freed, rewritten, at_worst);
+            if let Some(net) = net.filter(|&net| net > best_net) {
                 best_net = net;
-                best = Some(PartId(u32::try_from(at).unwrap_or(u32::MAX)));
+                best = Some(part);
             }
         }
         best
@@ -382,6 +401,16 @@ impl Fold<'_, '_, '_> {
                 self.chain.forget(part);
             }
         }
+    }
+}
+
+/// Characters that are sent of a part.
+fn sent_part(draft: &Draft, weights: &[f64], at: usize) -> f64 {
+    let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
+    match draft.state(part) {
+        PartState::Whole => weights[at],
+        PartState::Gone => 0.0,
+        PartState::Trimmed | PartState::Cleared => draft.chars(part) as f64,
     }
 }
 

@@ -15,7 +15,6 @@ use crate::guard;
 use crate::hash::QuickMap;
 use crate::json::strings::count_chars;
 use crate::json::{DecodedChars, DecodedLines, LineBuffer, Spelled};
-use crate::rounds::CachePrices;
 use crate::strategy::tool_class::ToolClass;
 use crate::summary::{Found, Summaries, SummaryKey};
 use crate::timeline::{Timeline, Use};
@@ -31,8 +30,6 @@ pub struct ModelFacts {
     pub thinking_is_bound: bool,
     /// Where thinking is bound: an open exchange's thinking may be left to the provider to drop.
     pub may_drop_block: bool,
-    /// What cached input costs.
-    pub cache: CachePrices,
 }
 
 /// What has become of a part so far.

@@ -95,6 +95,11 @@ impl Splice {
         }
     }
 
+    /// Bytes that it takes out.
+    pub(crate) fn removed_len(&self) -> usize {
+        self.span.len()
+    }
+
     /// Bytes that it puts in.
     pub(crate) fn new_len(&self) -> usize {
         self.new_len

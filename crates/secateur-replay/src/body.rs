@@ -67,9 +67,31 @@ pub fn read_body(
         let message = PrunedMessage {
             role: message.role,
             parts,
+            marked: Some(marked_blocks(&value)),
         };
         known.insert(raw.get().into(), message.clone());
         messages.push(message);
     }
     Some(messages)
+}
+
+/// The blocks of a message with a cache marker, on them or inside them.
+fn marked_blocks(message: &Value) -> Vec<usize> {
+    let has_marker = |block: &Value| {
+        block
+            .get("cache_control")
+            .is_some_and(|mark| !mark.is_null())
+    };
+    let Some(Value::Array(blocks)) = message.get("content") else {
+        return Vec::new();
+    };
+    let inside = |block: &Value| match block.get("content") {
+        Some(Value::Array(inner)) => inner.iter().any(has_marker),
+        _ => false,
+    };
+    let is_marked = |block: &Value| has_marker(block) || inside(block);
+    (0..)
+        .zip(blocks)
+        .filter_map(|(at, block)| is_marked(block).then_some(at))
+        .collect()
 }

@@ -21,8 +21,6 @@ pub(crate) struct Wanted {
 /// A distinct part text.
 #[derive(Debug)]
 pub(crate) struct Version {
-    pub(crate) kind: PartKind,
-    pub(crate) text: Arc<str>,
     pub(crate) chars: usize,
     pub(crate) hits: Box<[u32]>,
 }
@@ -90,12 +88,7 @@ impl Index {
                 (text.chars().count(), self.hits(text))
             }
         };
-        self.versions.push(Version {
-            kind,
-            text: Arc::clone(text),
-            chars,
-            hits,
-        });
+        self.versions.push(Version { chars, hits });
         self.by_pointer.insert(pointer, number);
         self.by_text.insert((Arc::clone(text), kind), number);
         number

@@ -21,6 +21,7 @@ mod session;
 pub mod targets;
 
 pub use body::{BodyPolicy, read_body};
+pub use price::{CacheAssumption, Pricing};
 pub use read::{Loaded, ReadSessionError, Unreadable, read_bytes, read_path};
 pub use run::{Progress, replay};
 pub use score::{

@@ -1,13 +1,15 @@
-//! What a request costs, in units of the input price of one token.
+//! What a request costs, in units of the input price of one token: by the rules of the provider's own cache.
 //!
-//! The longest prefix shared with the previous request's output (by message, then by part, then by
-//! character inside the first part that differs) is read from the cache; all behind it is written. The
-//! fixed prefix (system prompt and tool schemas) is written once and read from the second request on.
+//! The client marks the end of its instructions and the last block of its last message, as coding agents do, where
+//! the provider wants markers. The fixed prefix (system prompt and tool schemas) is the first block.
 
-/// Price of a token read from the cache.
-pub const CACHE_READ: f64 = 0.1;
-/// Price of a token written to the cache.
-pub const CACHE_WRITE: f64 = 1.25;
+use secateur_core::cost::cache::{
+    Block, BlockList, BlockPlace, CacheKind, CachePrices, CacheRules, Life, SimulatedCache,
+};
+use secateur_core::models::Terms;
+
+use crate::session::Session;
+
 /// Characters of a token, measured against billed Claude requests.
 pub const CHARS_PER_TOKEN: f64 = 2.6;
 
@@ -21,8 +23,61 @@ pub fn chars_to_tokens(chars: usize) -> f64 {
     chars / CHARS_PER_TOKEN
 }
 
+/// Which cache a replay assumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheAssumption {
+    /// The one that the session's provider keeps.
+    #[default]
+    Provider,
+    /// One that finds the longest common prefix, at the provider's prices. For comparison.
+    PlainPrefix,
+    /// The provider's, with markers that reach any distance back. For comparison.
+    UnlimitedReach,
+}
+
+/// How requests are priced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pricing {
+    /// The cache.
+    pub cache: CacheAssumption,
+    /// Whether nothing is left in the cache at requests that really came after a long pause.
+    pub with_pauses: bool,
+}
+
+impl Default for Pricing {
+    fn default() -> Self {
+        Self {
+            cache: CacheAssumption::Provider,
+            with_pauses: true,
+        }
+    }
+}
+
+impl Pricing {
+    fn rules(self, provider: &CacheRules) -> CacheRules {
+        let mut rules = *provider;
+        match self.cache {
+            CacheAssumption::Provider => {}
+            CacheAssumption::PlainPrefix => rules.kind = CacheKind::Automatic,
+            CacheAssumption::UnlimitedReach => rules.look_back_blocks = usize::MAX,
+        }
+        rules
+    }
+}
+
+/// One block of a request: what it says, and how long that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Priced {
+    /// Equal for equal content.
+    pub key: u64,
+    /// Its characters.
+    pub chars: usize,
+    /// Whether it carries a marker.
+    pub is_marked: bool,
+}
+
 /// The running cost of one session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Meter {
     /// Cost so far.
     pub cost: f64,
@@ -30,22 +85,67 @@ pub struct Meter {
     pub tokens: f64,
     /// Tokens read from the cache so far.
     pub cache_read: f64,
-    requests: usize,
+    /// Requests with more markers than the provider takes.
+    pub rejected: usize,
+    cache: SimulatedCache,
+    rules: CacheRules,
+    prices: CachePrices,
+    head_chars: usize,
+    pricing: Pricing,
 }
 
 impl Meter {
-    /// Adds a request of `total_chars` whose first `shared_chars` the previous request also began with.
-    pub fn add(&mut self, fixed_tokens: f64, shared_chars: usize, total_chars: usize) {
-        let shared = chars_to_tokens(shared_chars);
-        let fresh = chars_to_tokens(total_chars - shared_chars.min(total_chars));
-        let (read, written) = if self.requests == 0 {
-            (0.0, fixed_tokens + shared + fresh)
-        } else {
-            (fixed_tokens + shared, fresh)
+    /// Nothing was sent yet.
+    pub fn new(session: &Session, pricing: Pricing) -> Self {
+        let terms = Terms::of(session.model.as_deref(), Some(session.dialect));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a count of characters"
+        )]
+        let head_chars = (session.fixed_tokens * CHARS_PER_TOKEN) as usize;
+        Self {
+            cost: 0.0,
+            tokens: 0.0,
+            cache_read: 0.0,
+            rejected: 0,
+            cache: SimulatedCache::default(),
+            rules: pricing.rules(&terms.rules),
+            prices: terms.cache,
+            head_chars,
+            pricing,
+        }
+    }
+
+    /// Adds a request. `is_cold`: it came after a long pause.
+    pub fn add(&mut self, blocks: impl Iterator<Item = Priced>, is_cold: bool) {
+        if is_cold && self.pricing.with_pauses {
+            self.cache.expire();
+        }
+        let head = Priced {
+            key: u64::MAX,
+            chars: self.head_chars,
+            is_marked: true,
         };
-        self.cost += read * CACHE_READ + written * CACHE_WRITE;
-        self.tokens += read + written;
-        self.cache_read += read;
-        self.requests += 1;
+        let blocks = std::iter::once(head).chain(blocks).map(|block| Block {
+            place: BlockPlace::Message(0, 0),
+            key: block.key,
+            bytes: block.chars,
+            marker: block.is_marked.then_some(Life::Usual),
+            may_be_marked: true,
+        });
+        let prompt = BlockList {
+            blocks: blocks.collect(),
+            ..BlockList::default()
+        };
+        let has_markers = self.rules.kind == CacheKind::Marked;
+        let is_rejected = has_markers && prompt.marker_count() > self.rules.max_markers;
+        self.rejected += usize::from(is_rejected);
+        let billed = self
+            .cache
+            .request(&self.rules, "", &prompt, 0.0, chars_to_tokens);
+        self.cost += billed.bill.cost(self.prices);
+        self.tokens += billed.bill.read + billed.bill.written + billed.bill.plain;
+        self.cache_read += billed.bill.read;
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::price::Pricing;
 use crate::score::{Policy, SessionScore, Totals, replay_session};
 use crate::session::Session;
 
@@ -14,6 +15,7 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 pub fn replay(
     sessions: &[Session],
     policies: &[&dyn Policy],
+    pricing: Pricing,
     threads: usize,
     progress: Progress<'_>,
 ) -> Vec<Totals> {
@@ -38,7 +40,7 @@ pub fn replay(
                     let Some(session) = sessions.get(number) else {
                         break;
                     };
-                    let of_session = replay_session(session, policies);
+                    let of_session = replay_session(session, policies, pricing);
                     if let Ok(mut totals) = scores.lock() {
                         for (total, score) in totals.iter_mut().zip(of_session) {
                             total.sessions[number] = score;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::index::{Index, Version};
-use crate::price::Meter;
+use crate::index::Index;
+use crate::price::{Meter, Priced, Pricing};
 use crate::session::{PartKind, Role, Session};
 
 /// A part as it is sent.
@@ -22,6 +22,8 @@ pub struct PrunedMessage {
     pub role: Role,
     /// The parts that are left.
     pub parts: Vec<PrunedPart>,
+    /// The parts with a cache marker; `None`: where the client puts one.
+    pub marked: Option<Vec<usize>>,
 }
 
 /// What is sent at one boundary.
@@ -48,6 +50,7 @@ impl Pruned {
                         text: Arc::clone(&p.text),
                     })
                     .collect(),
+                marked: None,
             })
             .collect();
         Self {
@@ -104,6 +107,8 @@ pub struct SessionScore {
     pub ids: usize,
     /// Of these, still there.
     pub ids_kept: usize,
+    /// Requests with more cache markers than the provider takes.
+    pub rejected: usize,
     /// Lines asked for that the full context holds.
     pub lines: usize,
     /// Of these, still there.
@@ -133,6 +138,17 @@ impl Totals {
             .iter()
             .map(|s| ratio(s.cost, s.full_cost))
             .fold(0.0, f64::max)
+    }
+
+    /// How many sessions cost more than without pruning.
+    pub fn over(&self) -> usize {
+        let is_over = |s: &&SessionScore| ratio(s.cost, s.full_cost) > 1.0 + 1e-9;
+        self.sessions.iter().filter(is_over).count()
+    }
+
+    /// Requests that the provider would have rejected for their markers.
+    pub fn rejected(&self) -> usize {
+        self.sessions.iter().map(|s| s.rejected).sum()
     }
 
     /// Tokens sent over those sent without pruning.
@@ -186,25 +202,34 @@ pub struct Step {
     pub full_tokens: f64,
     /// Of `tokens`, those read from the cache.
     pub cache_read: f64,
+    /// What it costs with the policy.
+    pub cost: f64,
+    /// What it costs without.
+    pub full_cost: f64,
     /// New decisions were taken.
     pub round: bool,
 }
 
 /// One session under one policy, request by request.
-pub fn trace(session: &Session, policy: &dyn Policy) -> Vec<Step> {
+pub fn trace(session: &Session, policy: &dyn Policy, pricing: Pricing) -> Vec<Step> {
     let mut steps = Vec::new();
-    replay_one(session, &mut Index::of(session), policy, &mut |step| {
+    let mut index = Index::of(session);
+    replay_one(session, &mut index, policy, pricing, &mut |step| {
         steps.push(step);
     });
     steps
 }
 
 /// Replays one session under several policies; the session is searched once for all of them.
-pub fn replay_session(session: &Session, policies: &[&dyn Policy]) -> Vec<SessionScore> {
+pub fn replay_session(
+    session: &Session,
+    policies: &[&dyn Policy],
+    pricing: Pricing,
+) -> Vec<SessionScore> {
     let mut index = Index::of(session);
     policies
         .iter()
-        .map(|policy| replay_one(session, &mut index, *policy, &mut |_| {}))
+        .map(|policy| replay_one(session, &mut index, *policy, pricing, &mut |_| {}))
         .collect()
 }
 
@@ -212,64 +237,61 @@ fn replay_one(
     session: &Session,
     index: &mut Index,
     policy: &dyn Policy,
+    pricing: Pricing,
     on_step: &mut dyn FnMut(Step),
 ) -> SessionScore {
     let mut run = policy.start(session);
     let mut score = SessionScore::default();
-    let (mut meter, mut full_meter) = (Meter::default(), Meter::default());
+    let mut meter = Meter::new(session, pricing);
+    let mut full_meter = meter.clone();
     let mut live = vec![0u32; index.target_count];
     let mut first_seen = vec![false; index.target_count];
-    let (mut sent, mut seen, mut full_chars) = (Sequence::new(), 0, 0);
+    let (mut sent, mut full, mut seen) = (Sequence::new(), Sequence::new(), 0);
     for upto in session.boundaries() {
-        let before = full_chars;
-        for part in session.messages[seen..upto].iter().flat_map(|m| &m.parts) {
-            let version = index.version(part.kind, &part.text);
-            let version = &index.versions[version as usize];
-            full_chars += version.chars;
-            version
-                .hits
-                .iter()
-                .for_each(|&t| first_seen[t as usize] = true);
+        for message in &session.messages[seen..upto] {
+            for part in &message.parts {
+                let version = index.version(part.kind, &part.text);
+                full.push((message.role, version));
+                let version = &index.versions[version as usize];
+                version
+                    .hits
+                    .iter()
+                    .for_each(|&t| first_seen[t as usize] = true);
+            }
         }
         seen = upto;
-        let full_before = full_meter.tokens;
-        full_meter.add(session.fixed_tokens, before, full_chars);
+        let is_cold = session.cold.binary_search(&upto).is_ok();
+        let full_before = (full_meter.tokens, full_meter.cost);
+        let last = [full.len().saturating_sub(1)];
+        full_meter.add(priced(index, &full, &last), is_cold);
 
         let pruned = run.at(upto);
         score.rounds += usize::from(pruned.round);
-        let next: Sequence = pruned
+        let (mut next, mut marked) = (Sequence::new(), Vec::new());
+        for message in &pruned.messages {
+            let marks = message.marked.as_deref().unwrap_or_default();
+            marked.extend(marks.iter().map(|at| next.len() + at));
+            for part in &message.parts {
+                next.push((message.role, index.version(part.kind, &part.text)));
+            }
+        }
+        if pruned
             .messages
             .iter()
-            .flat_map(|m| {
-                m.parts
-                    .iter()
-                    .map(|p| (m.role, index.version(p.kind, &p.text)))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+            .all(|message| message.marked.is_none())
+        {
+            marked.push(next.len().saturating_sub(1));
+        }
         let same = sent.iter().zip(&next).take_while(|(a, b)| a == b).count();
-        let chars_of = |parts: &[(Role, u32)]| {
-            parts
-                .iter()
-                .map(|p| index.versions[p.1 as usize].chars)
-                .sum::<usize>()
-        };
         let (tokens_before, read_before) = (meter.tokens, meter.cache_read);
-        let inside = match (sent.get(same), next.get(same)) {
-            (Some(a), Some(b)) if a.0 == b.0 => {
-                shared_chars(&index.versions[a.1 as usize], &index.versions[b.1 as usize])
-            }
-            _ => 0,
-        };
-        meter.add(
-            session.fixed_tokens,
-            chars_of(&next[..same]) + inside,
-            chars_of(&next),
-        );
+        let cost_before = meter.cost;
+        meter.add(priced(index, &next, &marked), is_cold);
         on_step(Step {
             tokens: meter.tokens - tokens_before,
-            full_tokens: full_meter.tokens - full_before,
+            full_tokens: full_meter.tokens - full_before.0,
             cache_read: meter.cache_read - read_before,
+            cost: meter.cost - cost_before,
+            full_cost: full_meter.cost - full_before.1,
             round: pruned.round,
         });
         for part in &sent[same..] {
@@ -305,17 +327,22 @@ fn replay_one(
     score.cache_read = meter.cache_read;
     score.full_cost = full_meter.cost;
     score.full_tokens = full_meter.tokens;
+    score.rejected = meter.rejected;
     score
 }
 
-/// Characters that two versions of a part have in common from their start.
-fn shared_chars(a: &Version, b: &Version) -> usize {
-    if a.kind != b.kind {
-        return 0;
-    }
-    a.text
-        .chars()
-        .zip(b.text.chars())
-        .take_while(|(x, y)| x == y)
-        .count()
+/// A request as the blocks that are priced.
+fn priced<'s>(
+    index: &'s Index,
+    parts: &'s [(Role, u32)],
+    marked: &'s [usize],
+) -> impl Iterator<Item = Priced> + 's {
+    parts
+        .iter()
+        .enumerate()
+        .map(move |(at, &(role, version))| Priced {
+            key: (role as u64) << 32 | u64::from(version),
+            chars: index.versions[version as usize].chars,
+            is_marked: marked.contains(&at),
+        })
 }

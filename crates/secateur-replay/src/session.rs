@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use secateur_core::dialect::DialectId;
 use serde_json::Value;
 
 /// Who speaks. `System` also stands for OpenAI's `developer`.
@@ -76,6 +77,12 @@ pub struct Session {
     pub messages: Vec<Message>,
     /// Tokens of system prompt and tool schemas in front of the messages; 0 when unknown.
     pub fixed_tokens: f64,
+    /// The wire format of its messages.
+    pub dialect: DialectId,
+    /// The model, where the record names it.
+    pub model: Option<String>,
+    /// The boundaries whose request came after a pause that outlasted the cache.
+    pub cold: Vec<usize>,
 }
 
 impl Session {
@@ -88,19 +95,49 @@ impl Session {
     }
 
     /// The request body that the client would have sent at the boundary `upto`, with every message
-    /// byte for byte as it was recorded.
+    /// byte for byte as it was recorded. An Anthropic client marks its instructions and its last message.
     pub fn body(&self, upto: usize) -> Vec<u8> {
-        let upto = upto.min(self.messages.len());
-        let size: usize = self.messages[..upto].iter().map(|m| m.raw.len() + 1).sum();
-        let mut body = Vec::with_capacity(size + 16);
-        body.extend_from_slice(b"{\"messages\":[");
-        for (i, message) in self.messages[..upto].iter().enumerate() {
+        let messages = &self.messages[..upto.min(self.messages.len())];
+        let size: usize = messages.iter().map(|m| m.raw.len() + 1).sum();
+        let mut body = Vec::with_capacity(size + 256);
+        body.push(b'{');
+        if let Some(model) = &self.model {
+            body.extend_from_slice(
+                format!("\"model\":{},", Value::from(model.as_str())).as_bytes(),
+            );
+        }
+        let is_marked = self.dialect == DialectId::AnthropicMessages;
+        if is_marked {
+            body.extend_from_slice(SYSTEM);
+        }
+        body.extend_from_slice(b"\"messages\":[");
+        for (i, message) in messages.iter().enumerate() {
             if i > 0 {
                 body.push(b',');
             }
-            body.extend_from_slice(message.raw.as_bytes());
+            match marked(&message.raw).filter(|_| is_marked && i + 1 == messages.len()) {
+                Some(marked) => body.extend_from_slice(marked.as_bytes()),
+                None => body.extend_from_slice(message.raw.as_bytes()),
+            }
         }
         body.extend_from_slice(b"]}");
         body
     }
+}
+
+/// Instructions that stand for those that the record lacks.
+const SYSTEM: &[u8] =
+    br#""system":[{"type":"text","text":"(not recorded)","cache_control":{"type":"ephemeral"}}],"#;
+
+/// A message with a marker on its last block; `None` where it has none.
+fn marked(raw: &str) -> Option<String> {
+    let mut message: Value = serde_json::from_str(raw).ok()?;
+    let content = message.get_mut("content")?;
+    if let Value::String(text) = content {
+        *content = serde_json::json!([{ "type": "text", "text": text }]);
+    }
+    let block = content.as_array_mut()?.last_mut()?.as_object_mut()?;
+    let marker = serde_json::json!({ "type": "ephemeral" });
+    block.insert("cache_control".to_owned(), marker);
+    Some(message.to_string())
 }

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use secateur_core::policy::PolicyError;
 use secateur_core::strategy::ToolClass;
-use secateur_replay::price::{CACHE_READ, chars_to_tokens};
+use secateur_replay::Pricing;
+use secateur_replay::price::chars_to_tokens;
 use secateur_replay::{PartKind, Policy, Session, replay};
 
 use crate::bench::{engine, resolve};
@@ -63,7 +64,7 @@ pub fn print(sessions: &[Session]) -> Result<(), PolicyError> {
     for session in sessions {
         of_session(session, &policy, &mut all);
     }
-    let totals = replay(sessions, &[&policy], 0, &|_, _| {});
+    let totals = replay(sessions, &[&policy], Pricing::default(), 0, &|_, _| {});
     let scores = || totals.iter().flat_map(|t| &t.sessions);
     let cost: f64 = scores().map(|s| s.full_cost).sum();
     let ids: usize = scores().map(|s| s.ids).sum();
@@ -139,7 +140,9 @@ fn of_session(session: &Session, policy: &dyn Policy, all: &mut Vec<Cleared>) {
                 class: ToolClass::of(&call.name),
                 context,
                 new_words: alone as f64 * 1000.0 / chars.max(1) as f64,
-                saved: chars_to_tokens(chars) * CACHE_READ * (bounds.len() - request) as f64,
+                saved: chars_to_tokens(chars)
+                    * crate::shares::CACHE_READ
+                    * (bounds.len() - request) as f64,
                 ids: lost(false),
                 lines: lost(true),
             });

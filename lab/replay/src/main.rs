@@ -2,7 +2,8 @@
 //!
 //! `lab-replay SESSIONS [--shell] COMMAND…`. With `--shell` the sessions are those of an agent that reads and searches by
 //! commands. Commands, one or more: `peers`, `steps`, `ablation`, `frontier`,
-//! `crossvalidate`, `shares`, `clearing`, `lost SETTING`. The last may be `engine SETTING…`: a row for each setting, which is
+//! `crossvalidate`, `shares`, `clearing`, `lost SETTING`, `worst SETTING`,
+//! `trace SESSION SETTING`. The last may be `engine SETTING…`: a row for each setting, which is
 //! a preset, or `preset;key.path=value;…`. What one command has replayed the next does not replay again.
 
 mod bench;
@@ -23,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use secateur_core::policy::PolicyError;
-use secateur_replay::read_path;
+use secateur_replay::{CacheAssumption, Pricing, read_path};
 
 use bench::Bench;
 use rows::Row;
@@ -43,6 +44,15 @@ fn main() -> ExitCode {
     };
     let mut arguments = arguments.peekable();
     let through_shell = arguments.next_if_eq("--shell").is_some();
+    let mut pricing = Pricing::default();
+    if arguments.next_if_eq("--warm").is_some() {
+        pricing.with_pauses = false;
+    }
+    if arguments.next_if_eq("--plain-prefix").is_some() {
+        pricing.cache = CacheAssumption::PlainPrefix;
+    } else if arguments.next_if_eq("--unlimited-reach").is_some() {
+        pricing.cache = CacheAssumption::UnlimitedReach;
+    }
     let (sessions, left_out) = if through_shell {
         let done = shell::all_through_shell(&loaded.sessions);
         (done.sessions, done.left_out)
@@ -69,7 +79,7 @@ fn main() -> ExitCode {
             left_out.join(", ")
         );
     }
-    let mut bench = Bench::of(sessions);
+    let mut bench = Bench::of(sessions, pricing);
     while let Some(command) = arguments.next() {
         if let Err(error) = run(&mut bench, &command, &mut arguments) {
             println!("{command}: {error}");
@@ -95,6 +105,20 @@ fn run(
         "lost" => {
             let setting = rest.next().unwrap_or_else(|| "steady".to_owned());
             lost::print(bench.sessions(), &setting)?;
+        }
+        "worst" => {
+            let setting = rest.next().unwrap_or_else(|| "steady".to_owned());
+            let sessions = bench.sessions();
+            let rows = [Row::unnamed(setting)];
+            let totals = bench.replay(&rows)?;
+            for (_, totals) in &totals {
+                bench::print_worst(sessions, totals);
+            }
+        }
+        "trace" => {
+            let id = rest.next().unwrap_or_default();
+            let setting = rest.next().unwrap_or_else(|| "steady".to_owned());
+            bench.print_trace(&id, &setting)?;
         }
         "engine" => bench.print(&rest.map(Row::unnamed).collect::<Vec<_>>())?,
         other => println!("unknown command {other}"),

@@ -1,6 +1,6 @@
 //! The peers against the published figures.
 
-use secateur_replay::{PartKind, Policy, Pruned, Session, replay};
+use secateur_replay::{PartKind, Policy, Pricing, Pruned, Session, replay};
 
 use crate::bench::print_table;
 use crate::oracle::Oracle;
@@ -35,7 +35,7 @@ pub fn print(sessions: &[Session]) {
         ("bound: no results at all", &without_results),
     ];
     let policies = rows.map(|(_, policy)| policy);
-    let totals = replay(sessions, &policies, 0, &|_, _| {});
+    let totals = replay(sessions, &policies, Pricing::default(), 0, &|_, _| {});
     let names = rows.iter().map(|(name, _)| *name);
     print_table(&names.zip(totals).collect::<Vec<_>>());
 }

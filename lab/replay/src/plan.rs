@@ -80,6 +80,7 @@ impl Plan {
                 messages.push(PrunedMessage {
                     role: message.role,
                     parts,
+                    marked: None,
                 });
             }
         }

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 
 use secateur_core::strategy::ToolClass;
-use secateur_replay::price::{CACHE_READ, CACHE_WRITE, chars_to_tokens};
+use secateur_replay::price::chars_to_tokens;
+
+/// Price of a token read from the cache, and of one written to it.
+pub const CACHE_READ: f64 = 0.1;
+const CACHE_WRITE: f64 = 1.25;
 use secateur_replay::{Part, PartKind, Role, Session};
 use serde_json::Value;
 

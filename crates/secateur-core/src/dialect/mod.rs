@@ -3,15 +3,16 @@
 //! **Invariant:** JSON shapes are known here and in `lower`, nowhere else.
 
 mod anthropic_messages;
-mod cache_marks;
+mod blocks;
 mod detect;
 mod gemini_generate_content;
+mod markers;
 mod openai_chat;
 mod openai_responses;
 mod read;
 
-pub(crate) use cache_marks::cache_marks;
 pub use detect::detect;
+pub(crate) use markers::{last_tool, marker_key, markers};
 
 use crate::json::{Cursor, JsonError, Limits, path_at};
 use crate::view::{Builder, View};

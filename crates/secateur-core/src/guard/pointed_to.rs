@@ -98,7 +98,7 @@ fn taken<'s>(scene: &Scene<'s, '_>, edit: &Edit) -> Box<dyn Iterator<Item = Part
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
             Box::new(std::iter::once(*part))
         }
-        Action::InsertTurn(..) => Box::new(std::iter::empty()),
+        Action::InsertTurn(..) | Action::Mark(_) => Box::new(std::iter::empty()),
         Action::Arrange(arranged) => Box::new(arranged.blocks.clone().into_iter()),
     }
 }

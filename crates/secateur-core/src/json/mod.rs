@@ -64,6 +64,12 @@ impl Span {
         self.start == self.end
     }
 
+    /// The same bytes, counted from where a slice that starts at `by` was taken.
+    #[must_use]
+    pub(crate) fn shifted(self, by: u32) -> Self {
+        Self::new(self.start + by, self.end + by)
+    }
+
     /// The bytes of `body` it covers. A span that does not fit the body gives the empty string.
     #[must_use]
     pub fn of(self, body: &str) -> &str {

@@ -1,13 +1,9 @@
 //! What is known of the models: windows, prices, cache rules, and how their thinking is signed.
 
-mod cache;
 mod prices;
 mod table;
 
-pub use cache::{CacheKind, CacheRules};
 pub use prices::{PriceSource, Prices, Terms};
-
-use crate::rounds::CachePrices;
 
 /// When the table was last checked against the providers' lists.
 pub const TABLE_DATE: &str = "2026-11";
@@ -101,14 +97,6 @@ pub fn prices(model: Option<&str>) -> Option<Prices> {
     model.and_then(find).map(Prices::of)
 }
 
-/// How the cache of a model works; nothing is known of models outside the table.
-#[must_use]
-pub fn cache_rules(model: Option<&str>) -> CacheRules {
-    model
-        .and_then(find)
-        .map_or(CacheRules::UNKNOWN, CacheRules::of)
-}
-
 /// Characters of a request to one of its tokens, on coding sessions.
 ///
 /// Claude: measured against billed requests. The others follow from the ratio of their vocabularies to
@@ -120,30 +108,6 @@ pub fn chars_per_token(model: Option<&str>) -> f64 {
         Some(name) if name.starts_with("gemini") || name.starts_with("gemma") => 3.3,
         Some(name) if !name.contains("claude") => 3.4,
         _ => 2.6,
-    }
-}
-
-/// What cached input costs, in the price of input. Without an entry: Anthropic's rates for Claude,
-/// else automatic caching at a tenth.
-#[must_use]
-pub fn cache_prices(model: Option<&str>) -> CachePrices {
-    let guess = if model.is_none_or(|name| name.contains("claude")) {
-        CachePrices {
-            write: 1.25,
-            read: 0.1,
-        }
-    } else {
-        CachePrices {
-            write: 1.0,
-            read: 0.1,
-        }
-    };
-    match model.and_then(find) {
-        Some(entry) if entry.input_usd > 0.0 => CachePrices {
-            write: entry.cache_write_usd.unwrap_or(entry.input_usd) / entry.input_usd,
-            read: entry.cache_read_usd.unwrap_or(entry.input_usd) / entry.input_usd,
-        },
-        _ => guess,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::{CacheRules, Entry, TABLE_DATE};
-use crate::rounds::CachePrices;
+use super::{Entry, TABLE_DATE};
+use crate::cost::cache::{CachePrices, CacheRules};
+use crate::dialect::DialectId;
 
 /// What the tokens of a model cost, in US dollars per million.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -69,20 +70,32 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The built-in table's terms for a model.
+    /// The built-in table's terms for a model. Where the model is not named, the wire format tells whose it is.
     #[must_use]
-    pub fn of(model: Option<&str>) -> Self {
-        let prices = super::prices(model);
+    pub fn of(model: Option<&str>, dialect: Option<DialectId>) -> Self {
+        let entry = model.and_then(super::find);
+        let rules = entry.map_or_else(|| CacheRules::guess(model, dialect), CacheRules::of);
+        let prices = entry.map(Prices::of);
         Self {
             prices,
-            cache: super::cache_prices(model),
-            rules: super::cache_rules(model),
+            cache: prices
+                .and_then(|prices| prices.cache())
+                .unwrap_or_else(|| rules.usual_prices()),
+            rules,
             source: if prices.is_some() {
                 PriceSource::Table
             } else {
                 PriceSource::Unknown
             },
             table_date: TABLE_DATE,
+        }
+    }
+
+    /// Takes over what cached tokens cost at the lifetime that a client asks for.
+    pub(crate) fn set_cache_prices(&mut self, cache: CachePrices) {
+        self.cache = cache;
+        if let Some(prices) = &mut self.prices {
+            prices.cache_write_usd = prices.input_usd * cache.write;
         }
     }
 }

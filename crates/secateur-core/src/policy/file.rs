@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::nearest::nearest;
 use super::preset::{self, PRESETS};
-use super::{Cadence, M7, ModelOverride, Policy};
+use super::{CacheOptions, Cadence, M7, ModelOverride, Policy};
 use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{self, LooseWhitespace, Options, Summary};
@@ -35,10 +35,11 @@ struct Head {
     models: BTreeMap<String, ModelOverride>,
     m7: M7,
     m3: LooseWhitespace,
+    cache: CacheOptions,
     rounds: Rounds,
 }
 
-const TOP_KEYS: [&str; 9] = [
+const TOP_KEYS: [&str; 10] = [
     "preset",
     "cadence",
     "thinking_binding",
@@ -47,6 +48,7 @@ const TOP_KEYS: [&str; 9] = [
     "models",
     "m7",
     "m3",
+    "cache",
     "rounds",
 ];
 
@@ -298,6 +300,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
         context_tokens: file.context_tokens,
         models: file.models,
         m7: file.m7,
+        cache: file.cache,
         rounds: file.rounds,
         m3: file.m3,
         options,

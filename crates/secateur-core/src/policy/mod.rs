@@ -46,6 +46,14 @@ options! {
     }
 }
 
+options! {
+    /// What the engine does for the provider's cache besides keeping it.
+    pub struct CacheOptions {
+        /// Marks conversations for Anthropic's cache whose client marks nothing.
+        mark: bool = false,
+    }
+}
+
 /// A resolved policy.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Policy {
@@ -62,6 +70,8 @@ pub struct Policy {
     pub models: BTreeMap<String, ModelOverride>,
     /// Context pruning.
     pub m7: M7,
+    /// Cache markers.
+    pub cache: CacheOptions,
     /// When a round is taken.
     pub rounds: Rounds,
     /// Compress.

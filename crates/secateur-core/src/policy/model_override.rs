@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Policy;
+use crate::cost::cache::CacheKind;
+use crate::dialect::DialectId;
 use crate::models::{self, PriceSource, Prices, Terms};
 
 /// What a policy says of one model. Prices in US dollars per million tokens.
@@ -14,7 +16,7 @@ pub struct ModelOverride {
     /// Input that was not cached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_usd: Option<f64>,
-    /// Input that is written to the cache. A client that asks for the longer lifetime pays more: say so here.
+    /// Input that is written to the cache, at the usual lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_usd: Option<f64>,
     /// Input that is read from the cache.
@@ -26,9 +28,21 @@ pub struct ModelOverride {
     /// The smallest prefix that is cached, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_cache_tokens: Option<usize>,
-    /// How long a prefix is kept after its last use, in seconds.
+    /// How long an entry is kept after its last use, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_ttl_seconds: Option<u32>,
+    /// Where the cache has entries: `marked`, `breakpoints`, `automatic` or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_kind: Option<CacheKind>,
+    /// How many blocks a marker looks at for an entry, its own included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_back_blocks: Option<usize>,
+    /// How many markers a request may carry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cache_markers: Option<usize>,
+    /// A hit is a multiple of this many tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_step_tokens: Option<usize>,
 }
 
 impl ModelOverride {
@@ -56,7 +70,11 @@ impl ModelOverride {
 
     fn over(&self, terms: Terms) -> Terms {
         let mut rules = terms.rules;
+        rules.kind = self.cache_kind.unwrap_or(rules.kind);
         rules.min_tokens = self.min_cache_tokens.or(rules.min_tokens);
+        rules.step_tokens = self.cache_step_tokens.or(rules.step_tokens);
+        rules.look_back_blocks = self.look_back_blocks.unwrap_or(rules.look_back_blocks);
+        rules.max_markers = self.max_cache_markers.unwrap_or(rules.max_markers);
         rules.ttl_seconds = self.cache_ttl_seconds.or(rules.ttl_seconds);
         let terms = Terms { rules, ..terms };
         if !self.has_price() {
@@ -119,8 +137,8 @@ impl Policy {
 
     /// Prices and cache rules of a model: the policy's, over the built-in table's.
     #[must_use]
-    pub fn terms(&self, model: Option<&str>) -> Terms {
-        let terms = Terms::of(model);
+    pub fn terms(&self, model: Option<&str>, dialect: Option<DialectId>) -> Terms {
+        let terms = Terms::of(model, dialect);
         match model.and_then(|name| self.model_override(name)) {
             Some(over) => over.over(terms),
             None => terms,
@@ -142,17 +160,20 @@ mod tests {
             "[models.\"claude-opus-4-6\"]\ncache_write_usd = 10\nmin_cache_tokens = 2048\n\
              cache_ttl_seconds = 3600\n[models.own]\ninput_usd = 2.0\ncache_read_usd = 0.5\n",
         );
-        let claude = policy.terms(Some("anthropic/claude-opus-4-6"));
+        let claude = policy.terms(Some("anthropic/claude-opus-4-6"), None);
         assert_eq!((claude.cache.write, claude.cache.read), (2.0, 0.1));
         assert_eq!(claude.rules.min_tokens, Some(2048));
         assert_eq!(claude.rules.ttl_seconds, Some(3600));
         assert_eq!(claude.source, PriceSource::Policy);
-        let own = policy.terms(Some("own"));
+        let own = policy.terms(Some("own"), None);
         assert_eq!((own.cache.write, own.cache.read), (1.0, 0.25));
-        let listed = policy.terms(Some("gpt-4o"));
+        let listed = policy.terms(Some("gpt-4o"), None);
         assert_eq!((listed.cache.write, listed.cache.read), (1.0, 0.5));
         assert_eq!(listed.source, PriceSource::Table);
-        assert_eq!(policy.terms(Some("unheard")).source, PriceSource::Unknown);
+        assert_eq!(
+            policy.terms(Some("unheard"), None).source,
+            PriceSource::Unknown
+        );
     }
 
     #[test]

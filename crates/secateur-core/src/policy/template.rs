@@ -1,6 +1,6 @@
 //! Policy files with every key, its value and its documentation, made from the code.
 
-use super::{Cadence, M7, PRESETS, Policy, PolicyError, Preset, spell};
+use super::{CacheOptions, Cadence, M7, PRESETS, Policy, PolicyError, Preset, spell};
 use crate::recall::Recall;
 use crate::rounds::Rounds;
 use crate::strategy::{self, OptionFact};
@@ -15,8 +15,9 @@ const RECALL: &str = "Ids by which cut text can be asked for, where it is captur
 const CONTEXT_TOKENS: &str = "The window of models that are not known, in tokens; 0 is 200,000. \
     A table such as `[models.\"own-model\"]` with `window_tokens` says it for one model; there also prices \
     (`input_usd`, `cache_write_usd`, `cache_read_usd`, `output_usd`, per million tokens) and cache rules \
-    (`min_cache_tokens`, `cache_ttl_seconds`).";
+    (`cache_kind`, `min_cache_tokens`, `cache_step_tokens`, `look_back_blocks`, `max_cache_markers`, `cache_ttl_seconds`).";
 const M7_ABOUT: &str = "Context pruning: a list of strategies.";
+const CACHE_ABOUT: &str = "What is done for the provider's cache besides keeping it.";
 const ROUNDS_ABOUT: &str = "When a round is taken, with `cadence = \"rounds\"`.";
 
 /// A policy that says what happens without a policy, with every key explained.
@@ -46,6 +47,7 @@ pub fn template() -> String {
     comment(&mut out, CONTEXT_TOKENS);
     out.push_str("context_tokens = 0\n");
     table(&mut out, "m7", M7_ABOUT, M7::OPTIONS);
+    table(&mut out, "cache", CACHE_ABOUT, CacheOptions::OPTIONS);
     table(&mut out, "rounds", ROUNDS_ABOUT, Rounds::OPTIONS);
     let compress = strategy::COMPRESS;
     table(&mut out, "m3", &compress.summary(), compress.options);
@@ -74,6 +76,13 @@ pub fn template_of(preset: &Preset) -> Result<String, PolicyError> {
     out.push_str(&format!("# cadence = {}\n", spell(&policy.cadence)));
     present(&mut out, &values, "m7", M7_ABOUT, M7::OPTIONS);
     if policy.cadence == Cadence::Rounds {
+        present(
+            &mut out,
+            &values,
+            "cache",
+            CACHE_ABOUT,
+            CacheOptions::OPTIONS,
+        );
         present(&mut out, &values, "rounds", ROUNDS_ABOUT, Rounds::OPTIONS);
     }
     for facts in strategy::ALL {
@@ -175,6 +184,7 @@ mod tests {
         let all = tables.chain([
             ("m7", M7::OPTIONS),
             ("m3", strategy::COMPRESS.options),
+            ("cache", CacheOptions::OPTIONS),
             ("rounds", Rounds::OPTIONS),
         ]);
         for (name, options) in all {

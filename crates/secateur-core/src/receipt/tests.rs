@@ -1,8 +1,8 @@
 //! Receipts that can be reckoned by hand: one token to a word.
 
 use super::*;
+use crate::cost::cache::CacheKind;
 use crate::policy::Policy;
-use crate::report::CacheMarks;
 use crate::{Request, dialect, prune};
 
 const WORDS: usize = 2000;
@@ -11,8 +11,27 @@ fn count(texts: &mut dyn Iterator<Item = Cow<'_, str>>) -> usize {
     texts.map(|text| text.split_whitespace().count()).sum()
 }
 
-/// A session of `steps` calls whose results have [`WORDS`] words each, and then the model is called again.
+/// A session of `steps` calls whose results have [`WORDS`] words each, and then the model is called again. The client
+/// marks its instructions and its last message, as agents do.
 fn body(model: &str, steps: usize) -> Vec<u8> {
+    marked_body(model, steps).to_string().into_bytes()
+}
+
+fn marked_body(model: &str, steps: usize) -> serde_json::Value {
+    let mut body = unmarked_body(model, steps);
+    let marker = serde_json::json!({ "type": "ephemeral" });
+    body["system"] =
+        serde_json::json!([{ "type": "text", "text": "be good", "cache_control": marker }]);
+    let last = body["messages"].as_array_mut().unwrap().last_mut().unwrap();
+    if last["content"].is_string() {
+        last["content"] = serde_json::json!([{ "type": "text", "text": last["content"] }]);
+    }
+    let blocks = last["content"].as_array_mut().unwrap();
+    blocks.last_mut().unwrap()["cache_control"] = marker;
+    body
+}
+
+fn unmarked_body(model: &str, steps: usize) -> serde_json::Value {
     let mut messages = vec![serde_json::json!({ "role": "user", "content": "do it" })];
     for step in 0..steps {
         let id = format!("t{step}");
@@ -23,8 +42,6 @@ fn body(model: &str, steps: usize) -> Vec<u8> {
             { "type": "tool_result", "tool_use_id": id, "content": text }] }));
     }
     serde_json::json!({ "model": model, "system": "be good", "messages": messages })
-        .to_string()
-        .into_bytes()
 }
 
 fn clears_all_but_last_three(settings: &[&str]) -> Policy {
@@ -41,7 +58,7 @@ fn receipt(body: &[u8], policy: &Policy, cache: Option<Cache>) -> (Receipt, Coun
     let counts = Counts::of(
         &before,
         Some(&after),
-        outcome.report.cached,
+        &outcome.report.cached,
         Basis::Exact,
         count,
     );
@@ -54,7 +71,7 @@ fn receipt(body: &[u8], policy: &Policy, cache: Option<Cache>) -> (Receipt, Coun
 const CLEARED: usize = 5;
 
 #[test]
-fn a_warm_cache_reads_up_to_the_first_edit_and_writes_the_rest() {
+fn a_cut_beyond_the_reach_of_the_markers_writes_all_turns_again() {
     let (receipt, counts, report) = receipt(
         &body("claude-opus-4-6", 20),
         &clears_all_but_last_three(&[]),
@@ -70,11 +87,12 @@ fn a_warm_cache_reads_up_to_the_first_edit_and_writes_the_rest() {
     );
     // The newest answer and its result are new in either case.
     assert_eq!(receipt.predicted_cached_tokens_before, all - 1 - WORDS);
-    // System, first message and first call: five tokens, too few to be cached.
+    // The instructions are two tokens, too few to be cached.
     assert_eq!(
-        (counts.cached_after, receipt.predicted_cached_tokens_after),
-        (5, 0)
+        (counts.after.cached, receipt.predicted_cached_tokens_after),
+        (2, 0)
     );
+    assert_eq!(report.cached.hit, CacheHit::Marker { message: None });
     let million = |tokens: usize| tokens as f64 / 1e6;
     let without = 0.5 * million(all - 1 - WORDS) + 6.25 * million(1 + WORDS);
     let with = 6.25 * million(receipt.predicted_input_tokens_after);
@@ -95,7 +113,7 @@ fn the_break_even_is_where_the_bills_with_and_without_cross() {
         None,
     );
     let turns = receipt.break_even_turns.unwrap();
-    let removed = counts.before - counts.after;
+    let removed = counts.before.tokens - counts.after.tokens;
     let by_hand = (1.25 - 0.1) / 0.1 * counts.rewritten as f64 / removed as f64;
     assert!(turns > 1.0 && (turns - by_hand).abs() < 1e-9, "{turns}");
     // This request saves what it does not read, so it counts as the first turn.
@@ -137,7 +155,8 @@ fn the_first_request_of_a_conversation_is_cold_whatever_the_caller_says() {
         &Policy::default(),
         Some(Cache::Warm),
     );
-    assert_eq!((report.cached, receipt.cache), (None, Cache::Cold));
+    assert!(!report.cached.has_earlier);
+    assert_eq!(receipt.cache, Cache::Unused, "too short to be cached");
     assert_eq!(receipt.break_even_turns, None, "nothing was removed");
 }
 
@@ -154,12 +173,18 @@ fn input_below_the_smallest_cacheable_prefix_is_plain_input() {
 #[test]
 fn openai_hits_come_in_steps_and_writes_cost_nothing_extra() {
     let policy = Policy::default();
-    let mut terms = policy.terms(Some("gpt-5"));
-    assert_eq!(hit(&terms.rules, 3000, 1500), 1408);
-    assert_eq!(hit(&terms.rules, 3000, 1023), 0);
-    assert!((units(&terms, 3000, 1408) - (0.1 * 1408.0 + 1592.0)).abs() < 1e-9);
+    let mut terms = policy.terms(Some("gpt-5"), None);
+    let side = Side {
+        tokens: 3000,
+        cached: 1500,
+        marked: 3000,
+    };
+    let bill = bill(&terms, &side, true);
+    assert_eq!((bill.read, bill.written, bill.plain), (1408.0, 1592.0, 0.0));
+    assert!((bill.cost(terms.cache) - (0.1 * 1408.0 + 1592.0)).abs() < 1e-9);
     terms.rules.step_tokens = None;
-    assert_eq!(hit(&terms.rules, 3000, 1500), 1500);
+    assert_eq!(super::bill(&terms, &side, true).read, 1500.0);
+    assert_eq!(super::bill(&terms, &side, false).read, 0.0, "a cold cache");
 }
 
 #[test]
@@ -187,9 +212,10 @@ fn builds(steps: usize) -> Vec<u8> {
         messages.push(serde_json::json!({ "role": "user", "content": [
             { "type": "tool_result", "tool_use_id": id, "content": log }] }));
     }
-    serde_json::json!({ "model": "claude-opus-5", "messages": messages })
-        .to_string()
-        .into_bytes()
+    serde_json::json!({ "model": "claude-opus-5", "messages": messages,
+        "cache_control": { "type": "ephemeral" } })
+    .to_string()
+    .into_bytes()
 }
 
 #[test]
@@ -199,10 +225,10 @@ fn between_rounds_the_whole_of_what_was_sent_is_read() {
     let policy = Policy::resolve(Some("steady"), None, &settings).unwrap();
     let (receipt, counts, report) = receipt(&builds(8), &policy, None);
     assert!(report.account.is_some_and(|account| !account.is_round));
-    assert!(counts.before > counts.after);
-    let cached = report.cached.unwrap();
-    assert!(report.first_edit_at.unwrap() < cached.before);
-    assert_eq!(cached.after, cached.new_after);
+    assert!(counts.before.tokens > counts.after.tokens);
+    let cached = report.cached;
+    assert!(report.first_edit_at.unwrap() < cached.before.read);
+    assert_eq!(cached.after.read, cached.unbroken_after);
     assert_eq!((counts.rewritten, receipt.break_even_turns), (0, Some(0.0)));
     assert!(receipt.predicted_usd_with < receipt.predicted_usd_without);
 }
@@ -215,8 +241,8 @@ fn a_round_writes_again_what_stands_behind_its_first_cut() {
         .map(|steps| receipt(&builds(steps), &policy, None))
         .find(|(.., report)| is_round(report))
         .unwrap();
-    let cached = report.cached.unwrap();
-    assert!(cached.after < cached.new_after);
+    let cached = report.cached;
+    assert!(cached.after.read < cached.unbroken_after);
     assert!(counts.rewritten > 0 && receipt.break_even_turns.unwrap() > 0.0);
     // The gate took the round because it pays within its horizon.
     assert!(receipt.break_even_turns.unwrap() <= policy.rounds.horizon + 1.0);
@@ -242,8 +268,8 @@ fn tool_schemas_are_counted_on_both_sides_and_make_it_an_estimate() {
         {"role":"user","content":"four"}]}"#;
     let (receipt, counts, _) = receipt(text.as_bytes(), &Policy::default(), None);
     assert_eq!(receipt.basis, Basis::Estimate);
-    assert_eq!((counts.before, counts.after), (3 + 4, 3 + 4));
-    assert_eq!(counts.cached_before, 3 + 2);
+    assert_eq!((counts.before.tokens, counts.after.tokens), (3 + 4, 3 + 4));
+    assert_eq!(counts.before.cached, 3 + 2);
 }
 
 #[test]
@@ -251,19 +277,20 @@ fn a_ratio_spreads_tokens_over_the_bytes() {
     let policy = clears_all_but_last_three(&[]);
     let outcome = prune(&body("claude-opus-4-6", 20), &Request::default(), &policy).report;
     let counts = Counts::by_ratio(&outcome, 2.6);
-    let cached = outcome.cached.unwrap();
+    let cached = outcome.cached;
     assert_eq!(counts.basis, Basis::Estimate);
     assert_eq!(
-        counts.before,
+        counts.before.tokens,
         (outcome.before.chars as f64 / 2.6).ceil() as usize
     );
-    let share = counts.cached_before as f64 / counts.before as f64;
-    // The model, the system prompt and the end of the list stand behind the turns.
+    let share = counts.before.cached as f64 / counts.before.tokens as f64;
+    // The model, the system prompt and the end of the list follow the turns.
     let behind = outcome.bytes_behind_turns;
     assert!(behind > 20, "{behind}");
-    let bytes = (cached.before + behind) as f64 / outcome.before.bytes as f64;
+    let bytes = (cached.before.read + behind) as f64 / outcome.before.bytes as f64;
     assert!((share - bytes).abs() < 1e-3);
-    assert!(counts.rewritten > 0 && counts.rewritten + counts.cached_after < counts.after);
+    assert!(counts.rewritten > 0);
+    assert!(counts.rewritten + counts.after.cached < counts.after.tokens);
 }
 
 #[test]
@@ -288,72 +315,55 @@ fn instructions_and_tools_behind_the_turns_are_cached_with_the_request_before() 
         let outcome = prune(body.as_bytes(), &Request::default(), &Policy::default());
         Counts::by_ratio(&outcome.report, 2.6)
     };
-    let model = r#""model":"claude-opus-4-6","max_tokens":5"#;
+    let model = r#""model":"claude-opus-4-6","max_tokens":5,"cache_control":{"type":"ephemeral"}"#;
     let first = counts(format!(
         r#"{{{model},"system":"{system}","messages":{turns}}}"#
     ));
     let last = counts(format!(
         r#"{{{model},"messages":{turns},"system":"{system}"}}"#
     ));
-    assert!(first.cached_before > 9000, "{first:?}");
+    assert!(first.before.cached > 9000, "{first:?}");
     assert!(
-        last.cached_before.abs_diff(first.cached_before) < 20,
+        last.before.cached.abs_diff(first.before.cached) < 20,
         "{last:?}"
     );
     assert!(
-        last.cached_after.abs_diff(first.cached_after) < 20,
+        last.after.cached.abs_diff(first.after.cached) < 20,
         "{last:?}"
     );
 }
 
 #[test]
-fn a_cache_that_nobody_asks_for_is_neither_written_nor_read() {
+fn what_nobody_marks_is_neither_written_nor_read() {
     let policy = clears_all_but_last_three(&[]);
-    let body = body("claude-opus-4-6", 20);
-    let (unused, counts, report) = receipt(&body, &policy, Some(Cache::Unused));
-    assert_eq!(report.cache_marks, CacheMarks::None);
+    let unmarked = unmarked_body("claude-opus-4-6", 20).to_string();
+    let (unused, counts, report) = receipt(unmarked.as_bytes(), &policy, None);
+    assert_eq!(unused.cache, Cache::Unused);
+    assert_eq!(report.cached.hit, CacheHit::NoMarker);
     assert_eq!(unused.predicted_cached_tokens_after, 0);
     assert_eq!(unused.predicted_written_tokens_after, 0);
-    let plain = counts.after as f64 * 5.0 / 1e6;
+    let plain = counts.after.tokens as f64 * 5.0 / 1e6;
     assert!((unused.predicted_usd_with.unwrap() - plain).abs() < 1e-12);
     assert_eq!(unused.predicted_usd_with, unused.predicted_next_usd_with);
-    let (warm, counts, _) = receipt(&body, &policy, None);
+    let (warm, counts, _) = receipt(&body("claude-opus-4-6", 20), &policy, None);
     assert_eq!(
         warm.predicted_written_tokens_after,
-        counts.after - warm.predicted_cached_tokens_after
+        counts.after.tokens - warm.predicted_cached_tokens_after
     );
-    // OpenAI's older models cache without a word and without a price.
-    let (automatic, ..) = receipt(&self::body("gpt-5", 20), &policy, None);
+    // OpenAI's older models cache without being asked, and writing is free.
+    let gpt = unmarked_body("gpt-5", 20).to_string();
+    let (automatic, _, report) = receipt(gpt.as_bytes(), &policy, None);
     assert_eq!(automatic.predicted_written_tokens_after, 0);
+    assert_eq!(report.terms.rules.kind, CacheKind::Automatic);
 }
 
 #[test]
-fn a_report_tells_what_the_body_asks_to_be_cached() {
-    let marks = |body: String| {
-        let outcome = prune(body.as_bytes(), &Request::default(), &Policy::default());
-        assert_eq!(outcome.error, None, "{body}");
-        outcome.report.cache_marks
-    };
-    let body = |model: &str, content: &str, more: &str| {
-        format!(
-            r#"{{"model":"{model}","max_tokens":5,"messages":[{{"role":"user","content":{content}}}]{more}}}"#
-        )
-    };
-    let claude = "claude-opus-4-6";
-    let block = r#"{"type":"text","text":"be good","cache_control":{"type":"ephemeral"}}"#;
-    let system = format!(r#","system":[{block}]"#);
-    let whole = r#","cache_control":{"type":"ephemeral"}"#;
-    assert_eq!(marks(body(claude, r#""hi""#, "")), CacheMarks::None);
-    assert_eq!(
-        marks(body(claude, r#""say \"cache_control\" twice""#, "")),
-        CacheMarks::None
-    );
-    assert_eq!(marks(body(claude, r#""hi""#, &system)), CacheMarks::Head);
-    assert_eq!(marks(body(claude, r#""hi""#, whole)), CacheMarks::Turns);
-    assert_eq!(
-        marks(body(claude, &format!("[{block}]"), &system)),
-        CacheMarks::Turns
-    );
-    // Others are not asked.
-    assert_eq!(marks(body("gpt-5", r#""hi""#, "")), CacheMarks::None);
+fn the_longer_lifetime_costs_twice_the_price_of_input_to_write() {
+    let mut body = marked_body("claude-opus-4-6", 20);
+    let last = body["messages"].as_array_mut().unwrap().last_mut().unwrap();
+    last["content"][0]["cache_control"]["ttl"] = "1h".into();
+    let (receipt, counts, _) = receipt(body.to_string().as_bytes(), &Policy::default(), None);
+    let written = counts.after.tokens - receipt.predicted_cached_tokens_after;
+    let usd = (0.5 * receipt.predicted_cached_tokens_after as f64 + 10.0 * written as f64) / 1e6;
+    assert!((receipt.predicted_usd_with.unwrap() - usd).abs() < 1e-12);
 }

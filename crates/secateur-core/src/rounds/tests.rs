@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::arrival::Arrivals;
+use crate::cost::cache::MarkerPattern;
 use crate::dialect::{self, DialectId};
 use crate::edit::{Piece, StrategyId};
 use crate::json::Limits;
+use crate::models::Terms;
 use crate::policy::Policy;
 use crate::scene::{ModelFacts, Scene};
 use crate::strategy::Strategy;
@@ -171,14 +173,21 @@ fn folded(
         window_tokens: 200_000,
         thinking_is_bound: is_bound,
         may_drop_block: false,
-        cache: CachePrices {
-            write: 1.25,
-            read: 0.1,
-        },
     };
+    let terms = Terms::of(Some("claude-opus-4-6"), Some(dialect));
+    let markers = dialect::markers(&view, terms.rules.kind);
+    let client = MarkerPattern::of(&view, terms.rules, terms.cache, 2.6, &markers);
+    let patterns = Patterns::new(&view, client, None);
     let stage = Stage::new(&view, model, None);
     let mut draft = Draft::new(&view);
-    let account = fold(&stage, &policy.rounds, |_| true, strategies, &mut draft);
+    let account = fold(
+        &stage,
+        &patterns,
+        &policy.rounds,
+        |_| true,
+        strategies,
+        &mut draft,
+    );
     (draft.into_plan(), account)
 }
 

@@ -9,10 +9,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use secateur_core::dialect::DialectId;
 use serde_json::Value;
 
 use super::parts::{Calls, read_message};
-use super::rows::fixed_tokens;
+use super::rows::{cold_boundaries, fixed_tokens};
 use super::{Loaded, Unreadable};
 use crate::session::{Message, Session};
 
@@ -52,6 +53,9 @@ struct Draft {
     id: Option<String>,
     /// Input tokens billed for the request that this answers, cached ones included.
     billed: Option<f64>,
+    /// Of these, read from the cache.
+    cache_read: Option<f64>,
+    model: Option<String>,
 }
 
 #[derive(Default)]
@@ -118,12 +122,18 @@ pub(crate) fn read(name: &str, text: &str, loaded: &mut Loaded) {
             format!("{name}#{chain}.{context}")
         };
         let billed: Vec<Option<f64>> = built.drafts.iter().map(|d| d.billed).collect();
+        let read: Vec<Option<f64>> = built.drafts.iter().map(|d| d.cache_read).collect();
+        let model = built.drafts.iter().find_map(|d| d.model.clone());
         let mut session = Session {
             id: id.clone(),
             messages: built.messages(),
             fixed_tokens: 0.0,
+            dialect: DialectId::AnthropicMessages,
+            model,
+            cold: Vec::new(),
         };
         session.fixed_tokens = fixed_tokens(&session, |upto| billed.get(upto).copied().flatten());
+        session.cold = cold_boundaries(&session, |upto| read.get(upto).copied().flatten());
         if session.boundaries().next().is_some() {
             loaded.sessions.push(session);
         } else {
@@ -164,6 +174,13 @@ fn billed_tokens(message: &Value) -> Option<f64> {
     (sum > 0.0).then_some(sum)
 }
 
+fn cache_read(message: &Value) -> Option<f64> {
+    message
+        .get("usage")?
+        .get("cache_read_input_tokens")?
+        .as_f64()
+}
+
 impl Chain {
     fn take(&mut self, assistant: bool, message: &Value) {
         let blocks = match message.get("content") {
@@ -190,6 +207,11 @@ impl Chain {
                 blocks,
                 id,
                 billed: billed_tokens(message),
+                cache_read: billed_tokens(message).and(cache_read(message)),
+                model: message
+                    .get("model")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
             }),
         }
     }

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use super::parts::{Calls, read_message};
 use super::{Loaded, Unreadable};
 use crate::price::chars_to_tokens;
-use crate::session::{PartKind, Session};
+use crate::session::{Message, PartKind, Role, Session};
+use secateur_core::dialect::DialectId;
 
 /// True for a file that is one JSON value rather than a line per value.
 pub(crate) fn is_one_document(text: &str) -> bool {
@@ -25,8 +26,8 @@ pub(crate) fn read_document(name: &str, line: usize, text: &str, loaded: &mut Lo
 }
 
 fn session_of(place: &str, text: &str) -> Result<Session, String> {
-    let (id, list, usage) = if text.starts_with('[') {
-        (None, text.to_owned(), Value::Null)
+    let (id, list, usage, model) = if text.starts_with('[') {
+        (None, text.to_owned(), Value::Null, None)
     } else {
         let fields: std::collections::HashMap<String, Box<RawValue>> =
             serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
@@ -42,7 +43,10 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
             .get("usage")
             .and_then(|u| serde_json::from_str(u.get()).ok())
             .unwrap_or(Value::Null);
-        (id, list, usage)
+        let model = fields
+            .get("model")
+            .and_then(|model| serde_json::from_str::<String>(model.get()).ok());
+        (id, list, usage, model)
     };
     let raws: Vec<&RawValue> = serde_json::from_str(&list)
         .map_err(|error| format!("`messages` is not an array: {error}"))?;
@@ -57,20 +61,51 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
     }
     let mut session = Session {
         id: id.unwrap_or_else(|| place.to_owned()),
+        dialect: dialect_of(&messages),
         messages,
         fixed_tokens: 0.0,
+        model,
+        cold: Vec::new(),
     };
     if session.boundaries().next().is_none() {
         return Err("no request: no assistant message follows another's".to_owned());
     }
-    let billed = |upto: usize| {
-        usage
-            .get(upto)
-            .and_then(|u| u.get("request_tokens"))
-            .and_then(Value::as_f64)
+    let count = |upto: usize, key: &str| {
+        let usage = usage.get(upto)?;
+        usage.get(key).and_then(Value::as_f64)
     };
-    session.fixed_tokens = fixed_tokens(&session, billed);
+    session.fixed_tokens = fixed_tokens(&session, |upto| count(upto, "request_tokens"));
+    session.cold = cold_boundaries(&session, |upto| count(upto, "cache_read"));
     Ok(session)
+}
+
+/// Tool results are messages of their own in OpenAI's form, and calls are no blocks.
+pub(crate) fn dialect_of(messages: &[Message]) -> DialectId {
+    let is_openai = |message: &Message| {
+        matches!(message.role, Role::Tool | Role::System) || message.raw.contains("\"tool_calls\"")
+    };
+    if messages.iter().any(is_openai) {
+        DialectId::OpenaiChat
+    } else {
+        DialectId::AnthropicMessages
+    }
+}
+
+/// The boundaries at which less than half as much was read from the cache as at the one before.
+pub(crate) fn cold_boundaries(
+    session: &Session,
+    read: impl Fn(usize) -> Option<f64>,
+) -> Vec<usize> {
+    let mut before: Option<f64> = None;
+    let mut cold = Vec::new();
+    for upto in session.boundaries() {
+        let Some(now) = read(upto) else { continue };
+        if before.is_some_and(|before| now < before / 2.0) {
+            cold.push(upto);
+        }
+        before = Some(now);
+    }
+    cold
 }
 
 /// The billed tokens of the first request that has a count, minus those of its messages.

@@ -1,7 +1,7 @@
 //! Everything that no edit names is there, byte for byte and in order.
 
 use secateur_core::dialect::{self, DialectId};
-use secateur_core::edit::{Action, Piece, Plan};
+use secateur_core::edit::{Action, Mark, MarkPlace, Piece, Plan};
 use secateur_core::json::Limits;
 use secateur_core::view::{Home, View};
 
@@ -49,7 +49,13 @@ pub(super) fn items_survive(
                 let at = at.checked_sub(1).ok_or("an edit before the list")?;
                 fates[at] = fates[at].and(Some(true));
             }
-            Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
+            Action::Mark(Mark {
+                place: MarkPlace::Block(part),
+                ..
+            })
+            | Action::DropPart(part)
+            | Action::Rewrite(part, _)
+            | Action::ReplaceInput(part, _) => {
                 let gone = matches!(edit.action, Action::DropPart(_))
                     && matches!(view.part(*part).home, Home::Item(_));
                 let start = match view.seat(*part) {
@@ -64,6 +70,7 @@ pub(super) fn items_survive(
                     fates[at].and(Some(true))
                 };
             }
+            Action::Mark(_) => {}
         }
     }
     let mut found = after.items.iter();
@@ -97,6 +104,7 @@ pub(super) fn texts_survive(
     let mut edits = vec![None; before.parts().len()];
     let mut moved = vec![None; before.parts().len()];
     let mut is_gone = vec![false; before.parts().len()];
+    let mut is_marked = vec![false; before.parts().len()];
     let mut inserted_at = vec![0usize; before.parts().len()];
     for edit in &plan.edits {
         match &edit.action {
@@ -104,6 +112,11 @@ pub(super) fn texts_survive(
                 .parts_of(*turn)
                 .for_each(|part| is_gone[part.index()] = true),
             Action::DropPart(part) => is_gone[part.index()] = true,
+            Action::Mark(Mark {
+                place: MarkPlace::Block(part),
+                ..
+            }) => is_marked[part.index()] = true,
+            Action::Mark(_) => {}
             Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
                 edits[part.index()] = Some(&edit.action);
             }
@@ -140,6 +153,12 @@ pub(super) fn texts_survive(
             continue;
         }
         match edits[id.index()] {
+            None if is_marked[id.index()] => {
+                demand!(
+                    after.text(now) == before.text(id) && after.args(now) == before.args(id),
+                    "a marked part says something else"
+                );
+            }
             None => {
                 let (was, is) = (before.part(id).value, after.part(now).value);
                 demand!(

@@ -1,0 +1,53 @@
+//! What a body asks to be cached.
+
+use crate::json::Span;
+use crate::view::PartId;
+
+/// How long a client asks an entry to be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Life {
+    /// The provider's usual time.
+    #[default]
+    Usual,
+    /// The longer time, at a higher price.
+    Long,
+    /// A time that this version does not know.
+    Unknown,
+}
+
+/// A marker on a block of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// The part that carries it.
+    pub part: PartId,
+    /// How long the entry is to be kept.
+    pub life: Life,
+    /// The marker's value as written.
+    pub value: Span,
+}
+
+/// All markers of a body. A value of `null` is no marker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markers {
+    /// On blocks of turns, in order.
+    pub turns: Vec<Marker>,
+    /// On definitions of tools or on instructions, in order.
+    pub head: Vec<Life>,
+    /// Whether the last of the instructions carries one, so that an entry covers all of the head.
+    pub covers_head: bool,
+    /// At the top level of the body, which stands for the last block that can carry a marker: its life and value.
+    pub top_level: Option<(Life, Span)>,
+    /// In places that this version does not know.
+    pub elsewhere: usize,
+    /// Whether the provider's own breakpoint is switched off.
+    pub only_explicit: bool,
+}
+
+impl Markers {
+    /// How many of the places for markers are taken.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.turns.len() + self.head.len() + usize::from(self.top_level.is_some()) + self.elsewhere
+    }
+}

@@ -1,0 +1,22 @@
+//! The provider's prompt cache: the one place that knows its rules.
+//!
+//! [`CacheRules`] says how the cache of a model works. [`Markers`] is what a body asks to be cached, and
+//! [`MarkerPattern`] what its earlier requests must have asked for. [`ConversationCache`] follows the entries over the
+//! requests of one conversation, by position; [`SimulatedCache`] does the same for any requests, by content.
+//! [`BlockList`] cuts a body into the blocks that a cache compares.
+
+mod blocks;
+mod conversation;
+mod entries;
+mod markers;
+mod pattern;
+mod rules;
+mod simulated;
+
+pub use blocks::{Block, BlockList, BlockPlace};
+pub(crate) use conversation::{ConversationCache, Prefix, Reach};
+pub use entries::{Bill, deepest_hit};
+pub use markers::{Life, Marker, Markers};
+pub(crate) use pattern::{Anchor, MarkerPattern, Patterns, can_carry_marker};
+pub use rules::{CacheKind, CachePrices, CacheRules};
+pub use simulated::{Billed, SimulatedCache};

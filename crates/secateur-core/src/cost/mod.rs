@@ -1,0 +1,3 @@
+//! What requests cost: how providers cache the start of a prompt, and what that makes of the price.
+
+pub mod cache;
