@@ -71,6 +71,7 @@ pub(crate) fn cached(
     let moved = |at: usize| splices.moved(u32::try_from(at).unwrap_or(u32::MAX));
     Cached {
         has_earlier,
+        covers_turns: patterns.client.caches_turns(),
         before: Covered {
             read: read(reads.without),
             marked: marked(&patterns.client),

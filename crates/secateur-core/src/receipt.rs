@@ -272,7 +272,7 @@ impl Receipt {
                 Cache::Warm if !is_warm => Cache::Cold,
                 cache => cache,
             },
-            hit: if is_warm {
+            hit: if is_warm || !is_used {
                 report.cached.hit
             } else {
                 CacheHit::FirstRequest

@@ -127,6 +127,8 @@ pub struct Covered {
 pub struct Cached {
     /// Whether the body shows an earlier request, which may have left something in the cache.
     pub has_earlier: bool,
+    /// Whether the client's turns go through the cache, and not its instructions alone.
+    pub covers_turns: bool,
     /// Of the input.
     pub before: Covered,
     /// Of the output.

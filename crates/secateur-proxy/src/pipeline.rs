@@ -189,7 +189,7 @@ pub(crate) fn run(job: &Job) -> Decision {
     decision.routed_terms = decision
         .routed_to
         .as_deref()
-        .map(|model| policy.terms(Some(model)));
+        .map(|model| policy.terms(Some(model), Some(job.dialect)));
     for step in &mut decision.steps {
         if let Some(reason) = allowance.off(step.mechanic) {
             step.skipped = Some(reason.into());

@@ -11,8 +11,8 @@
 //! **Invariant:** in doubt the cache counts as warm, which is the worst case for a cut: no saving is claimed
 //! that a broken cache may have eaten.
 
-use secateur_core::models::{CacheKind, CacheRules, Prices};
-use secateur_core::receipt::hit;
+use secateur_core::cost::cache::{CacheKind, CacheRules};
+use secateur_core::models::Prices;
 
 /// What the provider's cache would have held of the request, had nothing ever been changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -154,7 +154,7 @@ impl Sides {
         if self.input - self.read <= LARGEST_STEP {
             return self.before;
         }
-        let held = hit(rules, self.before as usize, tokens as usize) as f64;
+        let held = rules.readable(tokens.min(self.before) as usize) as f64;
         let up_to_edit = self.read.min(self.before_edit);
         held.max(up_to_edit).min(self.asked_for(rules))
     }

@@ -1,9 +1,11 @@
 //! A recorded conversation: messages, parts, and the points at which a model was called.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use secateur_core::dialect::DialectId;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Who speaks. `System` also stands for OpenAI's `developer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,15 +131,24 @@ impl Session {
 const SYSTEM: &[u8] =
     br#""system":[{"type":"text","text":"(not recorded)","cache_control":{"type":"ephemeral"}}],"#;
 
-/// A message with a marker on its last block; `None` where it has none.
+/// A message with a marker on its last block, all else as recorded; `None` where it has no block.
 fn marked(raw: &str) -> Option<String> {
-    let mut message: Value = serde_json::from_str(raw).ok()?;
-    let content = message.get_mut("content")?;
-    if let Value::String(text) = content {
-        *content = serde_json::json!([{ "type": "text", "text": text }]);
-    }
-    let block = content.as_array_mut()?.last_mut()?.as_object_mut()?;
-    let marker = serde_json::json!({ "type": "ephemeral" });
-    block.insert("cache_control".to_owned(), marker);
-    Some(message.to_string())
+    let message: HashMap<&str, &RawValue> = serde_json::from_str(raw).ok()?;
+    let content = message.get("content")?.get();
+    let (at, old_len, new) = if content.starts_with('"') {
+        let block = format!(r#"[{{"type":"text",{MARKER},"text":{content}}}]"#);
+        (offset(raw, content)?, content.len(), block)
+    } else {
+        let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
+        let last = blocks.last()?.get().strip_prefix('{')?;
+        (offset(raw, last)?, 0, format!("{MARKER},"))
+    };
+    Some([&raw[..at], &new, &raw[at + old_len..]].concat())
+}
+
+const MARKER: &str = r#""cache_control":{"type":"ephemeral"}"#;
+
+/// Where a part of a text begins in it.
+fn offset(whole: &str, part: &str) -> Option<usize> {
+    part.as_ptr().addr().checked_sub(whole.as_ptr().addr())
 }

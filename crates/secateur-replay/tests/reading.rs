@@ -30,11 +30,29 @@ fn reads_anthropic_rows_and_names_the_unreadable_ones() {
 fn a_body_holds_the_recorded_bytes_of_its_messages() {
     let row = r#"{"messages": [{"role": "user",  "content": "caf\u00e9"}, {"role":"assistant","content":"x"}]}"#;
     let loaded = read_bytes("one.json", row.as_bytes());
-    let body = loaded.sessions[0].body(1);
-    assert_eq!(
-        String::from_utf8(body).unwrap(),
-        r#"{"messages":[{"role": "user",  "content": "caf\u00e9"}]}"#
+    let body = String::from_utf8(loaded.sessions[0].body(1)).unwrap();
+    let marked = r#"[{"type":"text","cache_control":{"type":"ephemeral"},"text":"caf\u00e9"}]"#;
+    let message = format!(r#"{{"role": "user",  "content": {marked}}}"#);
+    assert!(
+        body.ends_with(&format!(r#""messages":[{message}]}}"#)),
+        "{body}"
     );
+}
+
+#[test]
+fn the_client_marks_its_instructions_and_its_last_message_only() {
+    let row = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},
+        {"role":"user","content":[{"type":"text","text":"one"}, {"type":"text", "text":"two"}]},{"role":"assistant","content":"x"}]}"#;
+    let loaded = read_bytes("one.json", row.as_bytes());
+    let body = String::from_utf8(loaded.sessions[0].body(3)).unwrap();
+    assert!(body.contains(r#"{"role":"user","content":"q"}"#), "{body}");
+    let last = r#"[{"type":"text","text":"one"}, {"cache_control":{"type":"ephemeral"},"type":"text", "text":"two"}]"#;
+    assert!(body.contains(last), "{body}");
+    assert_eq!(body.matches("cache_control").count(), 2);
+    let openai = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":"x"}]}"#;
+    let loaded = read_bytes("one.json", openai.as_bytes());
+    let body = String::from_utf8(loaded.sessions[0].body(2)).unwrap();
+    assert!(!body.contains("cache_control"), "{body}");
 }
 
 #[test]

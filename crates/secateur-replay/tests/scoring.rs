@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use secateur_replay::{BodyPolicy, PartKind, Policy, Pruned, Session, Totals, read_bytes, replay};
+use secateur_replay::{
+    BodyPolicy, PartKind, Policy, Pricing, Pruned, Session, Totals, read_bytes, replay,
+};
 
 const LINE: &str = "let answer = compute_the_answer(42);";
 
@@ -39,7 +41,7 @@ fn cleared(session: &Session, upto: usize) -> Pruned {
 }
 
 fn run(policy: &dyn Policy) -> Totals {
-    replay(&[session()], &[policy], 2, &|_, _| {}).swap_remove(0)
+    replay(&[session()], &[policy], Pricing::default(), 2, &|_, _| {}).swap_remove(0)
 }
 
 #[test]
@@ -76,8 +78,8 @@ fn a_cleared_line_is_counted_as_lost_and_breaks_the_prefix_there() {
         .iter()
         .map(|m| m.parts.iter().map(|p| p.text.chars().count() as f64).sum())
         .collect();
-    // "gone" shares no first character with the line, so the third request writes it and what follows.
-    let third = 0.1 * (chars[0] + chars[1]) + 1.25 * (4.0 + chars[3] + chars[4]);
+    // The last entry before the cut is at the end of the first request.
+    let third = 0.1 * chars[0] + 1.25 * (chars[1] + 4.0 + chars[3] + chars[4]);
     let expected = (1.25 * chars[0] + 0.1 * chars[0] + 1.25 * (chars[1] + chars[2]) + third) / 2.6;
     assert!((totals.sessions[0].cost - expected).abs() < 1e-9);
 }
@@ -105,7 +107,7 @@ fn a_policy_on_bytes_scores_as_the_same_policy_on_messages() {
 #[test]
 fn a_trace_tells_each_request_and_adds_up_to_the_score() {
     let session = session();
-    let steps = secateur_replay::trace(&session, &cleared);
+    let steps = secateur_replay::trace(&session, &cleared, Pricing::default());
     let score = run(&cleared).sessions.swap_remove(0);
     assert_eq!(steps.len(), score.requests);
     let sum = |of: fn(&secateur_replay::Step) -> f64| steps.iter().map(of).sum::<f64>();

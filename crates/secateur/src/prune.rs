@@ -69,7 +69,7 @@ pub(crate) fn summary(report: &Report, bill: Option<&Bill>) -> String {
                 "secateur: {dialect}, {} → {} bytes (-{:.1} %)",
                 thousands(before),
                 thousands(after),
-                100.0 * (before - after) as f64 / before.max(1) as f64,
+                100.0 * (before as f64 - after as f64) / before.max(1) as f64,
             );
             if let Some(Bill { receipt, counter }) = bill {
                 line += &format!(
@@ -89,6 +89,10 @@ pub(crate) fn summary(report: &Report, bill: Option<&Bill>) -> String {
             }
             line
         }
+        Verdict::Marked => format!(
+            "secateur: {dialect}, nothing cut, marked for the provider's cache, {} bytes",
+            thousands(report.after.bytes),
+        ),
         _ => format!(
             "secateur: {dialect}, unchanged, {} bytes: {}",
             thousands(report.before.bytes),

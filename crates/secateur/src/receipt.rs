@@ -49,7 +49,7 @@ impl Bill {
             CountedBy::Exact => Basis::Exact,
             CountedBy::Estimate => Basis::Estimate,
         };
-        let counts = Counts::of(&before, after.as_ref(), report.cached, basis, |texts| {
+        let counts = Counts::of(&before, after.as_ref(), &report.cached, basis, |texts| {
             counter.count_all(texts)
         });
         let cache = match cache {
@@ -116,9 +116,9 @@ impl Bill {
             Some(turns) => format!("pays after {turns:.1} further requests"),
         };
         let cache = match receipt.cache {
-            Cache::Warm => "warm cache",
-            Cache::Cold => "cold cache",
-            Cache::Unused => "no cache",
+            Cache::Warm => format!("warm cache: {}", receipt.hit.describe()),
+            Cache::Cold => "cold cache".to_owned(),
+            Cache::Unused => receipt.hit.describe(),
         };
         let prices = match receipt.prices {
             PriceSource::Table => format!("list prices of {}", receipt.price_date),

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use secateur_core::models::{self, CacheKind, Terms};
+use secateur_core::cost::cache::CacheKind;
+use secateur_core::models::{self, Terms};
 use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
-use secateur_core::report::{CacheMarks, Report};
+use secateur_core::report::{CacheHit, Report};
 
 use super::{AuditEvent, Mechanic};
 use crate::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
@@ -60,7 +61,7 @@ impl AuditEvent {
     fn asked_terms(&self) -> Terms {
         match &self.report {
             Some(report) if report.terms.prices.is_some() => report.terms,
-            _ => Terms::of(self.model.as_deref()),
+            _ => Terms::of(self.model.as_deref(), self.dialect),
         }
     }
 
@@ -80,9 +81,12 @@ impl AuditEvent {
             .chars_after
             .map_or(report.after.chars, |chars| chars as usize);
         let added = (sent.saturating_sub(report.after.chars) as f64 / chars_per_token) as usize;
-        counts.after += added;
-        if counts.cached_after > 0 {
-            counts.cached_after += added;
+        let after = &mut counts.after;
+        after.tokens += added;
+        for covered in [&mut after.cached, &mut after.marked] {
+            if *covered > 0 {
+                *covered += added;
+            }
         }
         counts
     }
@@ -91,14 +95,7 @@ impl AuditEvent {
     fn predicted(&self) -> Option<Predicted> {
         let report = self.report_of_sent()?;
         let asked = self.asked_terms();
-        // Where instructions alone are marked, the turns are plain input.
-        let is_used =
-            asked.rules.kind != CacheKind::Marked || report.cache_marks == CacheMarks::Turns;
-        let cache = if is_used {
-            Cache::of(report)
-        } else {
-            Cache::Unused
-        };
+        let cache = Cache::of(report);
         let counts = self.counts(report, self.model.as_deref());
         let without = Predicted::on(&asked, report, &counts, cache);
         let (Some(model), Some(terms)) = (&self.routed_to, &self.routed_terms) else {
@@ -144,15 +141,13 @@ impl AuditEvent {
         let rules = self.asked_terms().rules;
         let read = usage.cache_read_tokens.unwrap_or(0);
         let is_used = match rules.kind {
-            CacheKind::Marked => match report.cache_marks {
-                CacheMarks::Turns => true,
-                CacheMarks::Head => false,
-                // Somebody on the way may have marked it.
-                CacheMarks::None => read + usage.cache_write_tokens.unwrap_or(0) > 0,
-            },
+            // Where nothing is marked, a gateway on the way may have added markers.
+            CacheKind::Marked if report.cached.hit == CacheHit::NoMarker => {
+                read + usage.cache_write_tokens.unwrap_or(0) > 0
+            }
+            CacheKind::Marked | CacheKind::Breakpoints => report.cached.covers_turns,
             CacheKind::Automatic => true,
-            // A provider that has a cache speaks of it.
-            CacheKind::Unknown => usage.cache_read_tokens.is_some(),
+            CacheKind::None => usage.cache_read_tokens.is_some_and(|read| read > 0),
         };
         // M1 and M8 move no text that is cached.
         let moves_text = self.fired(Mechanic::M7) || self.fired(Mechanic::M3);
@@ -166,9 +161,9 @@ impl AuditEvent {
             idle > LONGEST_CACHE_LIFE.max(life) || idle > life && counts.rewritten == 0
         };
         let has_expired = read == 0 && self.idle.is_some_and(is_expired);
-        if report.cached.is_some() && is_used && moves_text && !has_expired {
+        if report.cached.has_earlier && is_used && moves_text && !has_expired {
             UncutCache::Earlier {
-                tokens: counts.cached_before as f64,
+                tokens: counts.before.cached as f64,
                 rules,
             }
         } else {

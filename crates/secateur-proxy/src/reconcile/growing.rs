@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secateur_core::models::{self, CacheKind, Prices};
+use secateur_core::cost::cache::{Bill, BlockList, CacheKind, CacheRules, SimulatedCache};
+use secateur_core::dialect::DialectId;
+use secateur_core::models::{self, Prices, Terms};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use serde_json::{Value, json};
@@ -50,75 +52,46 @@ struct Case {
 
 const CHARS_PER_TOKEN: usize = 4;
 
-/// A provider that holds every prompt that it saw.
+/// A provider that keeps its cache by its own rules.
 struct Provider {
-    kind: CacheKind,
-    min: usize,
-    step: usize,
-    marks: Marks,
+    model: &'static str,
+    dialect: DialectId,
+    rules: CacheRules,
     prices: Prices,
-    seen: Vec<String>,
+    cache: SimulatedCache,
 }
 
 impl Provider {
     fn of(case: &Case) -> Self {
-        let rules = models::cache_rules(Some(case.model));
+        let is_claude = case.model.contains("claude");
         Self {
-            kind: rules.kind,
-            min: rules.min_tokens.unwrap_or(1),
-            step: rules.step_tokens.unwrap_or(1),
-            marks: case.marks,
+            model: case.model,
+            dialect: if is_claude {
+                DialectId::AnthropicMessages
+            } else {
+                DialectId::OpenaiChat
+            },
+            rules: Terms::of(Some(case.model), None).rules,
             prices: models::prices(Some(case.model)).unwrap(),
-            seen: Vec::new(),
+            cache: SimulatedCache::default(),
         }
     }
 
-    fn bill(&mut self, body: &Value) -> Usage {
-        let text = |key: &str| body.get(key).map(Value::to_string).unwrap_or_default();
-        let head = text("tools") + &text("system");
-        let turns: Vec<String> = body["messages"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(Value::to_string)
-            .collect();
-        let prompt = format!("{head}{}", turns.concat());
-        let tokens = |chars: usize| chars / CHARS_PER_TOKEN;
-        let input = tokens(prompt.len());
-        // Places up to which a prefix is cached.
-        let ends = match (self.kind, self.marks) {
-            (CacheKind::Automatic, _) => vec![prompt.len()],
-            (_, Marks::None) => Vec::new(),
-            (_, Marks::System) => vec![head.len()],
-            (_, Marks::SystemAndEnd) => vec![head.len(), prompt.len()],
-        };
-        let ends: Vec<usize> = ends
-            .into_iter()
-            .filter(|&end| tokens(end) >= self.min)
-            .collect();
-        let shared = |seen: &String| match self.kind {
-            CacheKind::Automatic => {
-                let same = prompt.bytes().zip(seen.bytes());
-                same.take_while(|(a, b)| a == b).count()
-            }
-            _ if prompt.starts_with(seen.as_str()) => seen.len(),
-            _ => 0,
-        };
-        let read = self.seen.iter().map(shared).max().unwrap_or(0);
-        let read = tokens(read);
-        let read = if read < self.min {
-            0
-        } else {
-            read - read % self.step
-        };
-        let cached = ends.last().map_or(0, |&end| tokens(end)).max(read);
-        self.seen
-            .extend(ends.iter().map(|&end| prompt[..end].to_owned()));
-        let count = |tokens: usize| Some(tokens as u64);
+    fn bill(&mut self, body: &[u8]) -> Usage {
+        let prompt = BlockList::of(body, self.dialect, self.rules.kind).unwrap();
+        let tokens = |bytes: usize| (bytes / CHARS_PER_TOKEN) as f64;
+        let cache = &mut self.cache;
+        let billed = cache.request(&self.rules, self.model, &prompt, 0.0, tokens);
+        let Bill {
+            read,
+            written,
+            plain,
+        } = billed.bill;
+        let count = |tokens: f64| Some(tokens as u64);
         Usage {
-            input_tokens: count(input),
+            input_tokens: count(read + written + plain),
             cache_read_tokens: count(read),
-            cache_write_tokens: count(cached - read).filter(|_| self.kind == CacheKind::Marked),
+            cache_write_tokens: count(written).filter(|_| self.rules.kind == CacheKind::Marked),
             ..Usage::default()
         }
     }
@@ -128,6 +101,7 @@ impl Provider {
 fn body(case: &Case, steps: usize) -> Value {
     let is_claude = case.model.contains("claude");
     let system = "Be good. ".repeat(case.system / 9);
+    let marked = json!([{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]);
     let tools = json!([{"name": "run", "description": "runs ".repeat(40)}]);
     let mut turns = vec![json!({"role": "user", "content": "find the bug in the build"})];
     if !is_claude {
@@ -156,6 +130,10 @@ fn body(case: &Case, steps: usize) -> Value {
         }
     }
     if is_claude {
+        let system = match case.marks {
+            Marks::None => json!(system),
+            Marks::System | Marks::SystemAndEnd => marked,
+        };
         json!({"model": case.model, "max_tokens": 99, "messages": turns, "system": system, "tools": tools})
     } else {
         json!({"model": case.model, "messages": turns, "tools": tools})
@@ -172,12 +150,9 @@ fn written(case: &Case, body: &Value) -> Vec<u8> {
     }
     let member = |key: &&str| Some(format!("{}:{}", json!(key), body.get(*key)?));
     let members: Vec<String> = keys.iter().filter_map(member).collect();
-    // Where a marker stands it costs no token here.
-    let marker = r#""cache_control":{"type":"ephemeral"}"#;
     let marker = match case.marks {
-        Marks::None => String::new(),
-        Marks::System => format!(r#","metadata":{{{marker}}}"#),
-        Marks::SystemAndEnd => format!(",{marker}"),
+        Marks::None | Marks::System => "",
+        Marks::SystemAndEnd => r#","cache_control":{"type":"ephemeral"}"#,
     };
     format!("{{{}{marker}}}", members.join(",")).into_bytes()
 }
@@ -208,8 +183,8 @@ fn run(case: &Case) -> Outcome {
         let sent = written(case, &whole);
         let result = prune(&sent, &Request::default(), &policy);
         assert!(result.error.is_none(), "{:?}", result.error);
-        let usage = pruned.bill(&serde_json::from_slice(&result.body).unwrap());
-        let plain_usd = plain.bill(&whole).usd(&plain.prices).unwrap();
+        let usage = pruned.bill(&result.body);
+        let plain_usd = plain.bill(&sent).usd(&plain.prices).unwrap();
         outcome.plain_usd += plain_usd;
         outcome.saved_usd += plain_usd - usage.usd(&pruned.prices).unwrap();
         let mut event = AuditEvent::new("r".into(), "w".into(), Whose::Openai, None);

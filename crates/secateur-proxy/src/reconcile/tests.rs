@@ -1,5 +1,9 @@
 use super::*;
-use secateur_core::models;
+use secateur_core::models::Terms;
+
+fn rules(model: &str) -> CacheRules {
+    Terms::of(Some(model), None).rules
+}
 
 /// Claude Haiku 4.5: 1.00 in, 0.10 read, 1.25 written.
 const PRICES: Prices = Prices {
@@ -17,7 +21,7 @@ fn predicted(before: f64, after: f64, edit: f64, warm: Option<f64>) -> Predicted
         tokens_before_edit: edit,
         cache: warm.map_or(UncutCache::AsRead, |tokens| UncutCache::Earlier {
             tokens,
-            rules: models::cache_rules(Some("claude-haiku-4-5")),
+            rules: rules("claude-haiku-4-5"),
         }),
     }
 }
@@ -106,7 +110,7 @@ fn automatic_caching_breaks_at_the_price_of_input() {
         cache_write_usd: 1.0,
         ..PRICES
     };
-    let rules = models::cache_rules(Some("gpt-5"));
+    let rules = rules("gpt-5");
     let cut = |tokens| Predicted {
         cache: UncutCache::Earlier { tokens, rules },
         ..predicted(1e5, 6e4, 1e4, None)

@@ -11,7 +11,7 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressStyle};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
-use secateur_replay::{BodyPolicy, Policy as Replayed, Session, Step, Totals, Unreadable};
+use secateur_replay::{BodyPolicy, Policy as Replayed, Pricing, Session, Step, Totals, Unreadable};
 
 use crate::Failure;
 use crate::args::ReplayArgs;
@@ -155,7 +155,13 @@ impl Replay {
             .collect();
         let replayed: Vec<&dyn Replayed> =
             bodies.iter().map(|body| body as &dyn Replayed).collect();
-        let totals = secateur_replay::replay(sessions, &replayed, args.threads, progress);
+        let totals = secateur_replay::replay(
+            sessions,
+            &replayed,
+            Pricing::default(),
+            args.threads,
+            progress,
+        );
         self.sessions += sessions.len();
         self.requests += sessions
             .iter()
@@ -192,7 +198,7 @@ impl Entrant {
             totals: Totals::default(),
         };
         let policy = BodyPolicy(|body: &[u8]| uncounted.apply(body, model));
-        secateur_replay::trace(session, &policy)
+        secateur_replay::trace(session, &policy, Pricing::default())
     }
 }
 

@@ -42,7 +42,7 @@ impl Tally {
         let mut counted = self.lock();
         match report.verdict {
             Verdict::Pruned => counted.pruned += 1,
-            Verdict::Unchanged => counted.unchanged += 1,
+            Verdict::Unchanged | Verdict::Marked => counted.unchanged += 1,
             _ => counted.failed_open += 1,
         }
         for left in &report.left {

@@ -82,7 +82,7 @@ fn routed() -> AuditEvent {
     let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
     event.model = Some("claude-opus-4-6".into());
     event.routed_to = Some("claude-haiku-4-5".into());
-    event.routed_terms = Some(Terms::of(Some("claude-haiku-4-5")));
+    event.routed_terms = Some(Terms::of(Some("claude-haiku-4-5"), None));
     event.stack = vec!["m1"];
     (event.chars_before, event.chars_after) = (Some(104), Some(104));
     (event.bytes_before, event.bytes_after) = (104, 105);

@@ -59,7 +59,10 @@ pub(crate) fn calls_of(body: &[u8], dialect: DialectId, report: &Report) -> Opti
                 let call = exchanges.call_of(*part);
                 cut.extend(call.map(|call| hashed(&view, call)));
             }
-            Action::ReplaceInput(..) | Action::InsertTurn(..) | Action::Arrange(_) => {}
+            Action::ReplaceInput(..)
+            | Action::InsertTurn(..)
+            | Action::Arrange(_)
+            | Action::Mark(_) => {}
         }
         if cut.len() >= MAX_CALLS {
             break;
