@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::index::{Index, Version};
+use crate::outcomes;
 use crate::price::Meter;
 use crate::session::{PartKind, Role, Session};
 
@@ -108,6 +109,10 @@ pub struct SessionScore {
     pub lines: usize,
     /// Of these, still there.
     pub lines_kept: usize,
+    /// Outcome lines of commands whose results the last request does not hold whole.
+    pub outcomes: usize,
+    /// Of these, still there.
+    pub outcomes_kept: usize,
 }
 
 /// All sessions under one policy.
@@ -160,6 +165,16 @@ impl Totals {
         ratio(
             self.sum(|s| count(s.lines_kept)),
             self.sum(|s| count(s.lines)),
+        )
+    }
+}
+
+impl Totals {
+    /// Share of the outcome lines of changed command results that the last request of each session still has.
+    pub fn outcomes(&self) -> f64 {
+        ratio(
+            self.sum(|s| count(s.outcomes_kept)),
+            self.sum(|s| count(s.outcomes)),
         )
     }
 }
@@ -219,6 +234,7 @@ fn replay_one(
     let (mut meter, mut full_meter) = (Meter::default(), Meter::default());
     let mut live = vec![0u32; index.target_count];
     let mut first_seen = vec![false; index.target_count];
+    let mut last_sent = None;
     let (mut sent, mut seen, mut full_chars) = (Sequence::new(), 0, 0);
     for upto in session.boundaries() {
         let before = full_chars;
@@ -285,6 +301,7 @@ fn replay_one(
                 .for_each(|&t| live[t as usize] += 1);
         }
         sent = next;
+        last_sent = Some((upto, pruned));
 
         score.requests += 1;
         if let Some(wanted) = index.wanted.get(&upto) {
@@ -299,6 +316,9 @@ fn replay_one(
             score.lines += held(&wanted.lines);
             score.lines_kept += kept(&wanted.lines);
         }
+    }
+    if let Some((upto, pruned)) = &last_sent {
+        (score.outcomes, score.outcomes_kept) = outcomes::kept(session, *upto, pruned);
     }
     score.cost = meter.cost;
     score.tokens = meter.tokens;

@@ -5,7 +5,7 @@
 //! longer than `max_search_chars`. They are condensed to `keep_chars` and `keep_search_chars`: error, warning and failure lines with their context, first and last
 //! lines, paths with line numbers, test names, the numbers of a summary and exit codes stay word for
 //! word; repeats are folded with a count; logs, test output, diffs, listings, JSON, tables, HTML and
-//! search results each in their own way. Notes say what was left out.
+//! search results each in their own way. Notes say what was left out, and how to see it.
 //!
 //! ## When it stays out
 //! Results that show a file (a model edits what it has read), reports of other agents, results with
@@ -20,7 +20,7 @@ use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::condense::{Budget, condense};
-use crate::edit::{Plan, StrategyId, Why};
+use crate::edit::{Piece, Plan, StrategyId, Why};
 use crate::scene::Scene;
 use crate::view::PartId;
 
@@ -62,6 +62,11 @@ impl Strategy for LongArrivals {
     }
 }
 
+/// How to get the rest, for a search and for anything else.
+const NARROWER: &str = "[To see the rest, narrow the search or read the files.]\n";
+const IN_PARTS: &str =
+    "[To see the rest, run it again with its output in a file, and read that in parts.]\n";
+
 struct Run<'o>(&'o LongArrivals);
 
 impl Arrivals for Run<'_> {
@@ -81,7 +86,15 @@ impl Arrivals for Run<'_> {
         if !fits_class || text.is_replaced() || text.chars() <= max_chars.max(keep_chars) {
             return;
         }
-        if let Some(condensed) = condense(text.original(), &Budget::chars(keep_chars)) {
+        let hint = match scene.tool_class(part) {
+            Some(ToolClass::Search) => NARROWER,
+            _ => IN_PARTS,
+        };
+        let budget = Budget::chars(keep_chars.saturating_sub(hint.len()));
+        if let Some(mut condensed) = condense(text.original(), &budget) {
+            let behind_header = condensed.pieces.len().min(1);
+            let note = Piece::Note(hint.into());
+            condensed.pieces.insert(behind_header, note);
             text.replace(condensed.pieces, LongArrivals::ID, Why::LongArrival);
         }
     }

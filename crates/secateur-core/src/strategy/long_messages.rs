@@ -47,7 +47,10 @@ impl LongMessages {
 
     fn condense(scene: &Scene<'_, '_>, part: PartId, role: Role, limit: usize) -> Option<Edit> {
         let text = scene.text(part);
-        if text.ends_with(MESSAGE) || text.ends_with(RESPONSE) {
+        // What was condensed before fits; a longer text only ends in the same words.
+        let longest = limit.saturating_add(WORD_RESPONSE.len());
+        let is_marked = text.ends_with(MESSAGE) || text.ends_with(RESPONSE);
+        if is_marked && scene.chars(part) <= longest {
             return None;
         }
         let end = text
