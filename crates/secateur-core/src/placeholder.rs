@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::condense::grouped;
+use crate::recall::without_tag;
 
 /// How the model is told of a cleared output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -79,6 +80,7 @@ const OPENINGS: [&str; 4] = ["[Output", "[Content of ", "[Results of ", "[Report
 /// is longer than itself. A longer text that holds such words is none.
 #[must_use]
 pub fn is_note(text: &str) -> bool {
+    let text = without_tag(text);
     let is_one = text.len() <= MAX_NOTE_CHARS * 4
         && OPENINGS.iter().any(|opening| text.starts_with(opening))
         && text.ends_with(']')
@@ -357,6 +359,7 @@ mod tests {
         };
         let note = describe(&run).unwrap().into_owned();
         assert!(is_note(&note) && may_be_note(note.chars().count()));
+        assert!(is_note(&format!("{note} [recall:abcdefghjkmnpqrs]")));
         let shortest = describe(&output(Subject::Other, 60)).unwrap();
         assert!(
             is_note(&shortest) && may_be_note(shortest.chars().count()),

@@ -299,4 +299,57 @@ mod tests {
         assert!(![main, other].contains(&number("main.rs")));
         assert_ne!(number("rs"), number("s"));
     }
+
+    /// The class and the path of the only result of a Responses body.
+    fn of_exec(tool: &str, input: &str, output: &str) -> (Option<ToolClass>, Option<String>) {
+        let body = serde_json::json!({ "model": "gpt-6.1", "input": [
+            { "type": "message", "role": "user", "content": "go" },
+            { "type": "custom_tool_call", "call_id": "a", "name": tool, "input": input },
+            { "type": "custom_tool_call_output", "call_id": "a", "output": [
+                { "type": "input_text", "text": "Script completed\nWall time 0.1 seconds\nOutput:\n" },
+                { "type": "input_text", "text": output }] }] });
+        let body = body.to_string();
+        let limits = crate::json::Limits::default();
+        let dialect = crate::dialect::DialectId::OpenaiResponses;
+        let view = crate::dialect::read(body.as_bytes(), dialect, &limits).unwrap();
+        let args = std::cell::OnceCell::new();
+        let facts = ToolFacts::of(&view, &view.exchanges(), CallArgs::once(&args, &view));
+        let result = facts.results()[0];
+        (facts.class(result), facts.path(result).map(str::to_owned))
+    }
+
+    /// Files that codex read on gpt-6 models were taken for the output of commands, and cleared at once.
+    #[test]
+    fn a_script_is_what_its_commands_are() {
+        let run = |command: &str| {
+            format!(
+                "const r = await tools.exec_command({{\"cmd\": \"{command}\"}});\ntext(r.output);"
+            )
+        };
+        let file = |path: &str| Some(path.to_owned());
+        let code = "fn main() {}\n".repeat(90);
+        let read = of_exec("exec", &run("cat src/a.rs"), &code);
+        assert_eq!(read, (Some(ToolClass::Read), file("src/a.rs")));
+        let search = of_exec("exec", &run("rg -n main src"), &code);
+        assert_eq!(search, (Some(ToolClass::Search), None));
+        let build = of_exec("exec", &run("./build.sh"), &code);
+        assert_eq!(build, (Some(ToolClass::Command), None));
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-a\n+b\n*** End Patch";
+        let edit = of_exec("apply_patch", patch, "{}");
+        assert_eq!(edit, (Some(ToolClass::Edit), file("src/a.rs")));
+    }
+
+    #[test]
+    fn what_nobody_knows_is_a_read_until_it_looks_like_a_log() {
+        let code = "pub fn limit(index: usize) -> Option<usize> {\n    Some(index)\n}\n".repeat(30);
+        let failures: String = (0..60).map(|n| format!("test case_{n} ... ok\n")).collect();
+        let log = format!("running 60 tests\n{failures}test result: ok. 60 passed; 0 failed\n");
+        let script = "await tools.exec_command(commands[0]);";
+        assert_eq!(of_exec("exec", script, &code).0, Some(ToolClass::Read));
+        assert_eq!(of_exec("exec", script, &log).0, Some(ToolClass::Command));
+        assert_eq!(of_exec("mystery", "x", &code).0, Some(ToolClass::Other));
+        assert_eq!(of_exec("mystery", "x", &log).0, Some(ToolClass::Command));
+        let data = "step 1\nstep 2\n".repeat(60);
+        assert_eq!(of_exec("mystery", "x", &data).0, Some(ToolClass::Other));
+    }
 }

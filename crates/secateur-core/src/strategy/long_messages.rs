@@ -47,10 +47,7 @@ impl LongMessages {
 
     fn condense(scene: &Scene<'_, '_>, part: PartId, role: Role, limit: usize) -> Option<Edit> {
         let text = scene.text(part);
-        // What was condensed before fits; a longer text only ends in the same words.
-        let longest = limit.saturating_add(WORD_RESPONSE.len());
-        let is_marked = text.ends_with(MESSAGE) || text.ends_with(RESPONSE);
-        if is_marked && scene.chars(part) <= longest {
+        if text.ends_with(MESSAGE) || text.ends_with(RESPONSE) {
             return None;
         }
         let end = text

@@ -6,7 +6,7 @@
 //! untouched result or an earlier call's arguments hold, contiguous and equal, becomes a note; runs of
 //! the same file have limits of their own. Line numbers and trailing white space are not compared;
 //! indentation is. The note says which lines it stands for where they are numbered, else how many, and where they
-//! were shown; notes behind it that point to the same place are shorter. A run that is no longer than its note stays.
+//! were shown; notes behind it that point to the same place are shorter, and so are those of short runs.
 //!
 //! ## When it stays out
 //! Results of tools that are not known to show files, commands or searches, and texts that were
@@ -22,7 +22,7 @@ mod shown;
 
 use std::ops::Range;
 
-use super::tool_class::ToolClass;
+use super::tool_class::{ToolClass, file_name};
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line, LookScratch, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
@@ -130,17 +130,19 @@ impl Arrivals for Run<'_> {
         for repeat in &repeats {
             let lines = repeat.first..repeat.first + repeat.lines;
             let place = Place::of(scene, part, repeat.source);
-            let next_lead = place.words();
-            let is_led = lead == next_lead;
-            let note = note(
-                text,
-                &lines,
-                if is_led { place.short() } else { &next_lead },
-                is_led,
-            );
+            let words = place.words();
             let removed: usize = lines.clone().map(size).sum();
-            if note.len() < removed {
-                lead = next_lead;
+            let fits = |note: &String| note.len() < removed;
+            let found = if lead == words {
+                Some(note(text, &lines, place.short(), true)).filter(fits)
+            } else {
+                let long = Some(note(text, &lines, &words, false)).filter(fits);
+                if long.is_some() {
+                    lead = words;
+                }
+                long.or_else(|| Some(note(text, &lines, ABOVE, true)).filter(fits))
+            };
+            if let Some(note) = found {
                 runs.push((lines, note.into()));
                 sources.push(repeat.source);
             }
@@ -257,7 +259,8 @@ impl<'s> Place<'s> {
         let is_same = facts.file(source) == facts.file(part);
         match (scene.kind(source), facts.class(source)) {
             (PartKind::Call, _) => Self::Written(path),
-            (_, Some(ToolClass::Read)) if is_same => Self::Read(path),
+            // The call of this result names the whole path.
+            (_, Some(ToolClass::Read)) if is_same => Self::Read(file_name(path)),
             _ => Self::In(path),
         }
     }
@@ -268,7 +271,7 @@ impl<'s> Place<'s> {
             Self::Read(path) => format!(" unchanged since the earlier read of {path}]\n"),
             Self::Written(path) => format!(" as written to {path} above]\n"),
             Self::In(path) => format!(" as shown of {path} above]\n"),
-            Self::Above => " as shown above]\n".to_owned(),
+            Self::Above => ABOVE.to_owned(),
         }
     }
 
@@ -281,6 +284,9 @@ impl<'s> Place<'s> {
         }
     }
 }
+
+/// For a run that is no longer than the words that say where.
+const ABOVE: &str = " as above]\n";
 
 /// The last two components of a path.
 fn end_of_path(path: &str) -> &str {
