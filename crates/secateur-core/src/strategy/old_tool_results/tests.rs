@@ -259,8 +259,9 @@ fn a_described_placeholder_says_what_ran_and_is_recognised() {
         "[Output of bash removed to save space (920 characters). The tool reported an error. \
          Outcome: \"error: no such file\". Run it again if you need all of it.]"
     );
-    let short = "[Output removed to save space (90 characters).]";
-    assert_eq!(found.turns[4], short, "no room for more");
+    let short =
+        "[Output of read removed to save space (90 characters). Call it again if you need it.]";
+    assert_eq!(found.turns[4], short, "no room for its first line");
 }
 
 #[test]
