@@ -34,7 +34,7 @@ fn log() -> String {
     )
 }
 
-const NOTE: &str = "[Output of Bash `./run_tests.sh` removed to save space (4,378 characters). \
+const NOTE: &str = "[Output of Bash `./run_tests.sh` removed to save space (4,172 characters). \
     Outcome: \"test parse ... FAILED\"; \"test result: FAILED. 200 passed; 1 failed\". \
     Run it again if you need all of it.]";
 

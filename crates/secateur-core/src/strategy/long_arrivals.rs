@@ -8,8 +8,8 @@
 //! search results each in their own way. Notes say what was left out, and how to see it.
 //!
 //! ## When it stays out
-//! Results that show a file (a model edits what it has read), reports of other agents, results with
-//! images, and results that failed and are not longer than `max_error_chars`.
+//! Results that show a file (a model edits what it has read) or come from a script that is not understood and do not
+//! look like a log, reports of other agents, results with images, and results that failed and are not longer than `max_error_chars`.
 //!
 //! ## Example
 //! A build log of 80,000 characters becomes 2,250: its head, the errors with their context, and its end.
@@ -67,6 +67,9 @@ const NARROWER: &str = "[To see the rest, narrow the search or read the files.]\
 const IN_PARTS: &str =
     "[To see the rest, run it again with its output in a file, and read that in parts.]\n";
 
+/// With less room for the rest, in characters, nothing is said about how to get it.
+const LEAST_WITH_HINT: usize = 500;
+
 struct Run<'o>(&'o LongArrivals);
 
 impl Arrivals for Run<'_> {
@@ -90,11 +93,20 @@ impl Arrivals for Run<'_> {
             Some(ToolClass::Search) => NARROWER,
             _ => IN_PARTS,
         };
-        let budget = Budget::chars(keep_chars.saturating_sub(hint.len()));
+        // In little room the text itself matters more.
+        let hint = if keep_chars < hint.len() + LEAST_WITH_HINT {
+            ""
+        } else {
+            hint
+        };
+        let budget = Budget::chars(keep_chars - hint.len());
         if let Some(mut condensed) = condense(text.original(), &budget) {
-            let behind_header = condensed.pieces.len().min(1);
-            let note = Piece::Note(hint.into());
-            condensed.pieces.insert(behind_header, note);
+            if !hint.is_empty() {
+                let behind_header = condensed.pieces.len().min(1);
+                condensed
+                    .pieces
+                    .insert(behind_header, Piece::Note(hint.into()));
+            }
             text.replace(condensed.pieces, LongArrivals::ID, Why::LongArrival);
         }
     }
