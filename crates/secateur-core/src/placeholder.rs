@@ -51,6 +51,8 @@ pub struct Cleared<'o> {
     pub chars: usize,
     /// Lines that tell how it ended, in its own words.
     pub outcome: &'o [&'o str],
+    /// Whether one of them reports an outcome; otherwise they only mention trouble.
+    pub is_report: bool,
     /// Its first line, where nothing tells how it ended.
     pub first_line: Option<&'o str>,
 }
@@ -62,7 +64,7 @@ const MAX_SUBJECT_CHARS: usize = 80;
 const MAX_LINE_CHARS: usize = 120;
 
 /// Outcome lines take up to so many characters of a note, all together.
-pub const USUAL_OUTCOME_CHARS: usize = 200;
+pub const USUAL_OUTCOME_CHARS: usize = 240;
 /// The first and the last of them may take up to so many.
 pub const MAX_OUTCOME_CHARS: usize = 500;
 
@@ -183,8 +185,8 @@ fn spell(output: &Cleared<'_>) -> String {
 /// What the output said: how it ended, or its first line.
 fn push_quotes(note: &mut String, output: &Cleared<'_>) {
     let lead = match output.subject {
-        Subject::Command(_) => " Outcome: ",
-        // Lines of a file or of hits tell nothing of an outcome.
+        Subject::Command(_) if output.is_report => " Outcome: ",
+        // Lines of a file, of hits or of a diff tell nothing of an outcome.
         _ => " It included: ",
     };
     for (number, line) in output.outcome.iter().enumerate() {
@@ -261,6 +263,7 @@ mod tests {
             is_error: false,
             chars,
             outcome: &[],
+            is_report: true,
             first_line: None,
         }
     }

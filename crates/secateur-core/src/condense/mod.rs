@@ -25,7 +25,7 @@ mod wording;
 pub use crate::edit::Piece;
 pub(crate) use kind::looks_like_log;
 pub(crate) use marks::grouped;
-pub use outcome::outcome;
+pub use outcome::{Outcome, outcome};
 
 /// How much may remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

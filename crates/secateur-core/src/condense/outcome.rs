@@ -1,24 +1,27 @@
 //! The lines of an output that tell how it ended: passed and failed tests, exit codes other than 0, errors, panics,
 //! the result of a build. Found by the rules that weigh a log's lines.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use super::escapes::{may_hold_escapes, visible_runs};
 use super::harness;
-use super::kind::STRONG;
 use super::traits::{LineReader, Traits};
 use super::wording::contains_ignoring_case;
 
 /// A line longer than this, in bytes, is no outcome: it is data that mentions one.
 const MAX_LINE_BYTES: usize = 400;
+/// Least score of a line that reports trouble: `error:`, `FAILED`, and not a name or a type in code.
+const REPORT: u16 = 60;
 /// Least score of a line that mentions trouble without reporting it.
 const MENTION: u16 = 15;
 
 /// What a line tells about how a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tells {
-    /// An error, a failure, a panic, an exit code other than 0.
+    /// An error, a panic, an exit code other than 0.
     Trouble,
-    /// Passed tests, or counts of tests that include passed ones.
+    /// Passed or failed tests.
     Tests,
     /// The result of a build or another step.
     Step,
@@ -34,13 +37,23 @@ struct Found {
     last: [Option<Range<usize>>; 4],
 }
 
-/// The outcome lines of a text, in its order and without white space at their ends: the first and the last, if they fit
-/// into `most_chars` characters, and others as long as all fit into `usual_chars`.
+/// How an output ended, in its own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome<'t> {
+    /// In the order of the text, without white space at their ends.
+    pub lines: Vec<&'t str>,
+    /// Whether one of them reports an outcome; otherwise they only mention trouble.
+    pub is_report: bool,
+}
+
+/// The outcome lines of a text: the first and the last, if they fit into `most_chars` characters, and others as long as
+/// all fit into `usual_chars`.
 #[must_use]
-pub fn outcome(text: &str, usual_chars: usize, most_chars: usize) -> Vec<&str> {
+pub fn outcome(text: &str, usual_chars: usize, most_chars: usize) -> Outcome<'_> {
     let mut chosen: Vec<Range<usize>> = Vec::new();
     let mut used = 0;
-    for (rank, line) in by_importance(text).enumerate() {
+    let found = find(text);
+    for (rank, line) in found.by_importance().enumerate() {
         let room = if rank < 2 { most_chars } else { usual_chars };
         let chars = text[line.clone()].chars().count();
         let is_there = |other: &Range<usize>| text[other.clone()] == text[line.clone()];
@@ -50,30 +63,37 @@ pub fn outcome(text: &str, usual_chars: usize, most_chars: usize) -> Vec<&str> {
         }
     }
     chosen.sort_by_key(|line| line.start);
-    chosen.into_iter().map(|line| &text[line]).collect()
+    Outcome {
+        lines: chosen.into_iter().map(|line| &text[line]).collect(),
+        is_report: found.first[..3].iter().any(Option::is_some),
+    }
 }
 
 /// Places of the outcome lines of a text, the most important first. Some may be named twice.
 pub(super) fn by_importance(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let Found { first, last } = find(text);
-    let [trouble, tests, step, mention] = [0, 1, 2, 3];
-    let reports = |of: &[Option<Range<usize>>; 4]| of[..3].iter().flatten().cloned().collect();
-    let (firsts, lasts): (Vec<_>, Vec<_>) = (reports(&first), reports(&last));
-    let first_of_all = firsts.into_iter().min_by_key(|line| line.start);
-    let last_of_all = lasts.into_iter().max_by_key(|line| line.start);
-    let order = [
-        last_of_all,
-        first_of_all,
-        first[trouble].clone(),
-        last[tests].clone(),
-        last[trouble].clone(),
-        first[tests].clone(),
-        last[step].clone(),
-        last[mention].clone(),
-        first[mention].clone(),
-        first[step].clone(),
-    ];
-    order.into_iter().flatten()
+    find(text).by_importance()
+}
+
+impl Found {
+    fn by_importance(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let Self { first, last } = self;
+        let [trouble, tests, step, mention] = [0, 1, 2, 3];
+        let first_of_all = first[..3].iter().flatten().min_by_key(|line| line.start);
+        let last_of_all = last[..3].iter().flatten().max_by_key(|line| line.start);
+        let order = [
+            last_of_all.cloned(),
+            first_of_all.cloned(),
+            first[tests].clone(),
+            last[tests].clone(),
+            first[trouble].clone(),
+            last[trouble].clone(),
+            last[step].clone(),
+            last[mention].clone(),
+            first[mention].clone(),
+            first[step].clone(),
+        ];
+        order.into_iter().flatten()
+    }
 }
 
 fn find(text: &str) -> Found {
@@ -84,10 +104,16 @@ fn find(text: &str) -> Found {
         let at = start;
         start += line.len();
         let trimmed = line.trim();
-        if trimmed.is_empty() || trimmed.len() > MAX_LINE_BYTES || harness::is_header(trimmed) {
+        let is_data = || trimmed.starts_with(['{', '"']);
+        if trimmed.is_empty()
+            || trimmed.len() > MAX_LINE_BYTES
+            || is_data()
+            || harness::is_header(trimmed)
+        {
             continue;
         }
-        if let Some(tells) = tells(trimmed, &reader.read(trimmed.as_bytes())) {
+        let plain = without_escapes(trimmed);
+        if let Some(tells) = tells(&plain, &reader.read(plain.as_bytes())) {
             let from = at + (line.len() - line.trim_start().len());
             let place = from..from + trimmed.len();
             let kind = tells as usize;
@@ -98,13 +124,25 @@ fn find(text: &str) -> Found {
     found
 }
 
+/// A line as a terminal shows it.
+fn without_escapes(line: &str) -> Cow<'_, str> {
+    if !may_hold_escapes(line.as_bytes()) {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = String::with_capacity(line.len());
+    visible_runs(line.as_bytes(), 0, line.len(), |from, to| {
+        plain.push_str(&line[from..to]);
+    });
+    Cow::Owned(plain)
+}
+
 fn tells(line: &str, traits: &Traits) -> Option<Tells> {
     let bytes = line.as_bytes();
-    if traits.outcome || traits.score >= STRONG {
-        return Some(Tells::Trouble);
-    }
     if counts_tests(bytes) || STARTS_OF_TESTS.iter().any(|start| line.starts_with(start)) {
         return Some(Tells::Tests);
+    }
+    if traits.outcome || traits.score >= REPORT {
+        return Some(Tells::Trouble);
     }
     let is_word = |words: &&str| contains_ignoring_case(bytes, words.as_bytes());
     let starts = |start: &&str| line.starts_with(start);
@@ -177,7 +215,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(outcome(text, 200, 400), expected, "{text}");
+        assert_eq!(outcome(text, 200, 400).lines, expected, "{text}");
     }
 
     #[test]
@@ -232,9 +270,22 @@ mod tests {
     #[test]
     fn the_first_and_the_last_line_come_first_when_room_is_short() {
         let text = "error: first\nerror: in between, and longer\n2 passed\nerror: last\n";
-        assert_eq!(outcome(text, 0, 25), ["error: first", "error: last"]);
-        assert_eq!(outcome(text, 0, 11), ["error: last"]);
-        assert_eq!(outcome(text, 5, 5), [""; 0]);
-        assert_eq!(outcome(text, 31, 31).len(), 3);
+        assert_eq!(outcome(text, 0, 25).lines, ["error: first", "error: last"]);
+        assert_eq!(outcome(text, 0, 11).lines, ["error: last"]);
+        assert_eq!(outcome(text, 5, 5).lines, [""; 0]);
+        assert_eq!(outcome(text, 31, 31).lines.len(), 3);
+    }
+
+    #[test]
+    fn what_only_mentions_trouble_is_no_report() {
+        let code = outcome("func run() error {\n    x\n}\n", 200, 400);
+        assert!(!code.is_report, "{code:?}");
+        assert!(outcome("a\nerror: b\n", 200, 400).is_report);
+        let coloured = outcome("a\n\u{1b}[0;31mERROR: gone\u{1b}[0m\n", 200, 400);
+        assert_eq!(coloured.lines, ["\u{1b}[0;31mERROR: gone\u{1b}[0m"]);
+        assert_eq!(
+            outcome("{\"error\": \"none\"}\n", 200, 400),
+            Outcome::default()
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::script;
 use super::tool_class::{COMMAND_KEYS, ToolClass};
 use crate::condense::harness::first_line;
-use crate::condense::outcome;
+use crate::condense::{Outcome, outcome};
 use crate::edit::{Edit, StrategyId, Why};
 use crate::placeholder::{self, Cleared, MAX_OUTCOME_CHARS, Style, Subject, USUAL_OUTCOME_CHARS};
 use crate::scene::Scene;
@@ -90,15 +90,16 @@ fn describe(scene: &Scene<'_, '_>, result: PartId) -> Option<Cow<'static, str>> 
     let outcome = if reads_all {
         outcome(&text, USUAL_OUTCOME_CHARS, MAX_OUTCOME_CHARS)
     } else {
-        Vec::new()
+        Outcome::default()
     };
-    let first_line = first_line(&text).filter(|_| quotes_start && outcome.is_empty());
+    let first_line = first_line(&text).filter(|_| quotes_start && outcome.lines.is_empty());
     placeholder::describe(&Cleared {
         tool: tool.as_deref(),
         subject: named.subject(class),
         is_error: scene.is_error(result),
         chars: scene.chars_before(result),
-        outcome: &outcome,
+        outcome: &outcome.lines,
+        is_report: outcome.is_report,
         first_line,
     })
 }

@@ -19,7 +19,6 @@ use super::OutputKind;
 use super::units::{Splitting, Unit};
 pub(super) use json::Place;
 use sample::Sample;
-pub(super) use trouble::STRONG;
 
 /// A text taken apart, each unit with its worth.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::condense::traits::Traits;
 use crate::condense::units::Unit;
 
 /// From this score on a line is a failure that carries its surroundings with it.
-pub(in crate::condense) const STRONG: u16 = 50;
+pub(super) const STRONG: u16 = 50;
 /// How many lines a failure lights up behind and before itself.
 const BEHIND: usize = 12;
 const BEFORE: usize = 4;
