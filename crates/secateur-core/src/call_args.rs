@@ -142,6 +142,19 @@ impl CallArgs {
         })
     }
 
+    /// The whole number under the first of these names that has one.
+    pub(crate) fn number(&self, view: &View<'_>, call: PartId, names: &[&str]) -> Option<u64> {
+        let args = view.args(call);
+        let all = self.of_call(call)?;
+        names.iter().find_map(|name| {
+            let arg = all.iter().find(|arg| arg.name.decode(&args) == *name)?;
+            match arg.value {
+                Value::Text(text) => text.decode(&args).parse().ok(),
+                Value::Other(span) => span.of(&args).parse().ok(),
+            }
+        })
+    }
+
     /// Characters of a call's arguments as a compact writer spells them: what [`View::compact_args_chars`] tells.
     pub(crate) fn compact_chars(&self, view: &View<'_>, call: PartId) -> usize {
         // Around arguments that are a text there may be others.

@@ -74,12 +74,7 @@ pub fn check(view: &View<'_>) -> Vec<Violation> {
         report(Rule::NoTurns, view.list().map_or(0, |list| list.start));
     }
     let start = |turn: TurnId| view.turn_span(turn).start;
-    if rules.first_turn_is_user
-        && let Some(first) = view
-            .turn_ids()
-            .find(|&turn| view.turn(turn).role != Role::System)
-        && matches!(view.turn(first).role, Role::Assistant | Role::Tool)
-    {
+    if let Some(first) = first_not_of_user(view).filter(|_| rules.first_turn_is_user) {
         report(Rule::FirstTurnNotUser, start(first));
     }
     let has = |turn: TurnId, kind| view.parts_of(turn).any(|part| view.part(part).kind == kind);
@@ -126,6 +121,13 @@ pub fn check(view: &View<'_>) -> Vec<Violation> {
         pairs_anywhere(view, &mut report);
     }
     found
+}
+
+/// The first turn that is not a system turn, if it is the model's or a tool's.
+pub(crate) fn first_not_of_user(view: &View<'_>) -> Option<TurnId> {
+    let role = |turn: &TurnId| view.turn(*turn).role;
+    let first = view.turn_ids().find(|turn| role(turn) != Role::System)?;
+    matches!(role(&first), Role::Assistant | Role::Tool).then_some(first)
 }
 
 fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)) {

@@ -130,16 +130,31 @@ pub(crate) fn mark(view: &View<'_>, plan: &mut Plan, recall: Recall) -> Vec<Opti
     edits.collect()
 }
 
+/// No cut leaves more than this, in bytes; a longer text that ends with a tag only imitates one.
+const MAX_CUT_BYTES: usize = 64 * 1024;
+
+/// A text without the tag at its end, if it has one.
+pub(crate) fn without_tag(text: &str) -> &str {
+    let Some(at) = text.len().checked_sub(TAG_CHARS) else {
+        return text;
+    };
+    let is_letter = |byte: u8| ALPHABET.contains(&byte);
+    let id = text
+        .get(at..)
+        .and_then(|tag| tag.strip_prefix(" [recall:")?.strip_suffix(']'));
+    match id {
+        Some(id) if id.bytes().all(is_letter) => &text[..at],
+        _ => text,
+    }
+}
+
 /// A text that ends with a tag was cut before, and what it stands for is not to be lost.
 fn leave_tagged(view: &View<'_>, plan: &mut Plan) {
     let is_tagged = |edit: &Edit| match edit.action {
         Action::Rewrite(part, _) => {
             let text = view.text(part);
-            let tag = text
-                .len()
-                .checked_sub(TAG_CHARS)
-                .and_then(|at| text.get(at..));
-            tag.is_some_and(|tag| tag.starts_with(" [recall:") && tag.ends_with(']'))
+            let untagged = without_tag(&text);
+            untagged.len() < text.len() && untagged.len() <= MAX_CUT_BYTES
         }
         _ => false,
     };

@@ -270,11 +270,6 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.view.part(result).is_error
     }
 
-    /// Whether the dialect lets a client mark results as failed.
-    pub(crate) fn marks_errors(&self) -> bool {
-        self.view.dialect().facts().marks_errors
-    }
-
     /// Whether a result holds images, documents or blocks of unknown kind.
     #[must_use]
     pub fn has_media(&self, result: PartId) -> bool {

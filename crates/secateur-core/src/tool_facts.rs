@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use crate::call_args::CallArgs;
+use crate::condense::looks_like_log;
 use crate::hash::QuickMap;
 use crate::strategy::shell_line::Deed;
 use crate::strategy::tool_class::{
     COMMAND_KEYS, PATH_KEYS, SHOWING_COMMANDS, ToolClass, file_name,
 };
+use crate::strategy::{patch, script};
 use crate::view::{Exchanges, PartId, PartKind, TurnId, View};
 
 /// See the module.
@@ -20,12 +22,19 @@ pub struct ToolFacts {
     results: Vec<PartId>,
     /// For each file: the turn in which a user first named it.
     named_at: Vec<Option<TurnId>>,
+    /// For each file: the path under which it first came up.
+    paths: Vec<String>,
 }
+
+/// Shorter results of tools that nobody knows are not looked at.
+const MIN_LOG_CHARS: usize = 500;
 
 impl ToolFacts {
     pub(crate) fn of(view: &View<'_>, exchanges: &Exchanges, args: &CallArgs) -> Self {
         let count = view.parts().len();
         let (mut classes, mut files) = (vec![None; count], vec![None; count]);
+        // Calls of tools that are known to run something, but not what.
+        let mut is_unknown = vec![false; count];
         let mut known = Files::default();
         let mut class_of: QuickMap<Cow<'_, str>, ToolClass> = QuickMap::default();
         let mut deeds = QuickMap::default();
@@ -38,11 +47,22 @@ impl ToolFacts {
                     });
                     let (class, path) = of_call(view, id, by_name, args, &mut deeds);
                     classes[id.index()] = class;
+                    is_unknown[id.index()] = class.is_none() && by_name.is_some();
                     files[id.index()] = path.map(|path| known.number(&path));
                 }
                 PartKind::Result => {
                     if let Some(call) = exchanges.call_of(id) {
-                        classes[id.index()] = classes[call.index()];
+                        let class = match classes[call.index()] {
+                            None if is_unknown[call.index()] => Some(ToolClass::Read),
+                            class => class,
+                        };
+                        let may_be_log =
+                            is_unknown[call.index()] || class == Some(ToolClass::Other);
+                        classes[id.index()] = if may_be_log && is_log(view, id) {
+                            Some(ToolClass::Command)
+                        } else {
+                            class
+                        };
                         files[id.index()] = files[call.index()];
                     }
                 }
@@ -65,7 +85,13 @@ impl ToolFacts {
             classes,
             files,
             named_at,
+            paths: known.paths,
         }
+    }
+
+    /// The path of the file that a call or result is about, as it first came up.
+    pub(crate) fn path(&self, part: PartId) -> Option<&str> {
+        self.paths.get(self.file(part)?).map(String::as_str)
     }
 
     /// The calls and results that are about a file, in order.
@@ -130,10 +156,14 @@ fn of_call<'a>(
                     .entry(line)
                     .or_insert_with_key(|line| Deed::of_line(line))
                     .clone(),
-                None => {
-                    let words = view.list_arg(call, &COMMAND_KEYS);
-                    words.map_or(Deed::COMMAND, |words| Deed::of_arguments(&words))
-                }
+                None => match of_free_text(&view.args(call)) {
+                    FreeText::None => {
+                        let words = view.list_arg(call, &COMMAND_KEYS);
+                        words.map_or(Deed::COMMAND, |words| Deed::of_arguments(&words))
+                    }
+                    FreeText::Does(deed) => deed,
+                    FreeText::Unknown => return (None, None),
+                },
             };
             (Some(deed.class), deed.file.map(Cow::Owned).or_else(path))
         }
@@ -145,10 +175,41 @@ fn of_call<'a>(
             } else {
                 ToolClass::Edit
             };
-            (Some(class), path)
+            let patched = || {
+                let args = view.args(call);
+                patch::only_file(&args).map(|file| Cow::Owned(file.to_owned()))
+            };
+            (Some(class), path.or_else(patched))
         }
         other => (other, path()),
     }
+}
+
+/// What a call does whose argument is no JSON.
+enum FreeText {
+    /// It is JSON, or there is none.
+    None,
+    Does(Deed),
+    Unknown,
+}
+
+fn of_free_text(args: &str) -> FreeText {
+    let text = args.trim_start();
+    if text.is_empty() || text.starts_with('{') {
+        return FreeText::None;
+    }
+    if let Some(deed) = script::deed_of(text) {
+        return FreeText::Does(deed);
+    }
+    match Deed::of_line(text) {
+        deed if deed.class != ToolClass::Command => FreeText::Does(deed),
+        _ => FreeText::Unknown,
+    }
+}
+
+/// Whether a result reads as what a build or a test run prints.
+fn is_log(view: &View<'_>, result: PartId) -> bool {
+    view.chars(result) >= MIN_LOG_CHARS && looks_like_log(&view.text(result))
 }
 
 /// The files that calls are about, in the order in which they come up. A path that is the end of just one
@@ -237,5 +298,58 @@ mod tests {
         assert_eq!(number("./main.rs"), main);
         assert!(![main, other].contains(&number("main.rs")));
         assert_ne!(number("rs"), number("s"));
+    }
+
+    /// The class and the path of the only result of a Responses body.
+    fn of_exec(tool: &str, input: &str, output: &str) -> (Option<ToolClass>, Option<String>) {
+        let body = serde_json::json!({ "model": "gpt-6.1", "input": [
+            { "type": "message", "role": "user", "content": "go" },
+            { "type": "custom_tool_call", "call_id": "a", "name": tool, "input": input },
+            { "type": "custom_tool_call_output", "call_id": "a", "output": [
+                { "type": "input_text", "text": "Script completed\nWall time 0.1 seconds\nOutput:\n" },
+                { "type": "input_text", "text": output }] }] });
+        let body = body.to_string();
+        let limits = crate::json::Limits::default();
+        let dialect = crate::dialect::DialectId::OpenaiResponses;
+        let view = crate::dialect::read(body.as_bytes(), dialect, &limits).unwrap();
+        let args = std::cell::OnceCell::new();
+        let facts = ToolFacts::of(&view, &view.exchanges(), CallArgs::once(&args, &view));
+        let result = facts.results()[0];
+        (facts.class(result), facts.path(result).map(str::to_owned))
+    }
+
+    /// Files that codex read on gpt-6 models were taken for the output of commands, and cleared at once.
+    #[test]
+    fn a_script_is_what_its_commands_are() {
+        let run = |command: &str| {
+            format!(
+                "const r = await tools.exec_command({{\"cmd\": \"{command}\"}});\ntext(r.output);"
+            )
+        };
+        let file = |path: &str| Some(path.to_owned());
+        let code = "fn main() {}\n".repeat(90);
+        let read = of_exec("exec", &run("cat src/a.rs"), &code);
+        assert_eq!(read, (Some(ToolClass::Read), file("src/a.rs")));
+        let search = of_exec("exec", &run("rg -n main src"), &code);
+        assert_eq!(search, (Some(ToolClass::Search), None));
+        let build = of_exec("exec", &run("./build.sh"), &code);
+        assert_eq!(build, (Some(ToolClass::Command), None));
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-a\n+b\n*** End Patch";
+        let edit = of_exec("apply_patch", patch, "{}");
+        assert_eq!(edit, (Some(ToolClass::Edit), file("src/a.rs")));
+    }
+
+    #[test]
+    fn what_nobody_knows_is_a_read_until_it_looks_like_a_log() {
+        let code = "pub fn limit(index: usize) -> Option<usize> {\n    Some(index)\n}\n".repeat(30);
+        let failures: String = (0..60).map(|n| format!("test case_{n} ... ok\n")).collect();
+        let log = format!("running 60 tests\n{failures}test result: ok. 60 passed; 0 failed\n");
+        let script = "await tools.exec_command(commands[0]);";
+        assert_eq!(of_exec("exec", script, &code).0, Some(ToolClass::Read));
+        assert_eq!(of_exec("exec", script, &log).0, Some(ToolClass::Command));
+        assert_eq!(of_exec("mystery", "x", &code).0, Some(ToolClass::Other));
+        assert_eq!(of_exec("mystery", "x", &log).0, Some(ToolClass::Command));
+        let data = "step 1\nstep 2\n".repeat(60);
+        assert_eq!(of_exec("mystery", "x", &data).0, Some(ToolClass::Other));
     }
 }

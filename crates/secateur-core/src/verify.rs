@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Rule, Violation, check};
+use crate::check::{Rule, Violation, check, first_not_of_user};
 use crate::dialect::{self, ReadError};
 use crate::json::Limits;
 use crate::view::View;
@@ -69,6 +69,13 @@ pub(crate) fn verify(
     }
     if !may.edit_system && !system_texts(before).eq(system_texts(&after)) {
         return Err(VerifyError::SystemChanged);
+    }
+    let keeps_user_first = before.dialect().facts().rules.user_stays_first;
+    if keeps_user_first
+        && first_not_of_user(&after).is_some()
+        && first_not_of_user(before).is_none()
+    {
+        return Err(VerifyError::Unacceptable(Rule::FirstTurnNotUser));
     }
     let broken = check(&after);
     if !broken.is_empty() {

@@ -9,10 +9,11 @@
 //!  files ─read─► Session ─policy─► Pruned ─index─► versions ─price+score─► SessionScore ─sum─► Totals
 //! ```
 //!
-//! The definitions of the bill, `ids` and `lines` are in [`price`] and [`targets`].
+//! The definitions of the bill, `ids` and `lines` are in [`price`] and [`targets`], that of `outcomes` in [`outcomes`].
 
 mod body;
 mod index;
+pub mod outcomes;
 pub mod price;
 mod read;
 mod run;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::index::Index;
+use crate::outcomes;
 use crate::price::{Meter, Priced, Pricing};
 use crate::session::{PartKind, Role, Session};
 
@@ -113,6 +114,10 @@ pub struct SessionScore {
     pub lines: usize,
     /// Of these, still there.
     pub lines_kept: usize,
+    /// Outcome lines of commands whose results the last request does not hold whole.
+    pub outcomes: usize,
+    /// Of these, still there.
+    pub outcomes_kept: usize,
 }
 
 /// All sessions under one policy.
@@ -176,6 +181,16 @@ impl Totals {
         ratio(
             self.sum(|s| count(s.lines_kept)),
             self.sum(|s| count(s.lines)),
+        )
+    }
+}
+
+impl Totals {
+    /// Share of the outcome lines of changed command results that the last request of each session still has.
+    pub fn outcomes(&self) -> f64 {
+        ratio(
+            self.sum(|s| count(s.outcomes_kept)),
+            self.sum(|s| count(s.outcomes)),
         )
     }
 }
@@ -246,6 +261,7 @@ fn replay_one(
     let mut full_meter = meter.clone();
     let mut live = vec![0u32; index.target_count];
     let mut first_seen = vec![false; index.target_count];
+    let mut last_sent = None;
     let (mut sent, mut full, mut seen) = (Sequence::new(), Sequence::new(), 0);
     for upto in session.boundaries() {
         for message in &session.messages[seen..upto] {
@@ -307,6 +323,7 @@ fn replay_one(
                 .for_each(|&t| live[t as usize] += 1);
         }
         sent = next;
+        last_sent = Some((upto, pruned));
 
         score.requests += 1;
         if let Some(wanted) = index.wanted.get(&upto) {
@@ -321,6 +338,9 @@ fn replay_one(
             score.lines += held(&wanted.lines);
             score.lines_kept += kept(&wanted.lines);
         }
+    }
+    if let Some((upto, pruned)) = &last_sent {
+        (score.outcomes, score.outcomes_kept) = outcomes::kept(session, *upto, pruned);
     }
     score.cost = meter.cost;
     score.tokens = meter.tokens;

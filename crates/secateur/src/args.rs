@@ -38,6 +38,7 @@ Examples:
 Examples:
   secateur plan request.json
   secateur plan request.json --preset tessera --set middle-turns.drop_tool_turns=true
+  secateur plan request.json --show | less
   secateur plan request.json --json | jq '.cuts[] | {message, strategy, why}'")]
     Plan(PlanArgs),
     /// Tell whether the provider would accept a request: every violation with its JSON path.
@@ -237,6 +238,9 @@ pub(crate) struct PlanArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the pruned conversation as text instead: what the model sees.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) show: bool,
 }
 
 #[derive(Debug, clap::Args)]

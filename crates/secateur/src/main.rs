@@ -17,6 +17,7 @@ mod prune;
 mod rank;
 mod receipt;
 mod replay;
+mod show;
 mod table;
 
 use std::process::ExitCode;

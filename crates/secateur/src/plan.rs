@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use comfy_table::Cell;
+use secateur_core::dialect::read;
+use secateur_core::json::Limits;
 use secateur_core::prune;
 use secateur_core::report::{Cut, EngineError, Place, Report};
 
@@ -11,6 +13,7 @@ use crate::args::PlanArgs;
 use crate::input::{say, write_stdout};
 use crate::prune::{report_json, summary};
 use crate::receipt::Bill;
+use crate::show::conversation;
 use crate::table::{amber_cell, green_cell, table, thousands};
 
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
@@ -27,6 +30,14 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         None => {}
     }
     let dialect = outcome.report.dialect;
+    if args.show {
+        let Some(dialect) = dialect else {
+            return Err(args.input.explain("the dialect is not known"));
+        };
+        let view = read(&outcome.body, dialect, &Limits::default())
+            .map_err(|error| args.input.explain(&error.explain(&outcome.body)))?;
+        return write_stdout(conversation(&view).as_bytes());
+    }
     let bill = Bill::of(&body, &outcome, &args.input, args.cache);
     if args.json {
         return write_stdout(&report_json(&outcome.report, bill.as_ref())?);

@@ -112,16 +112,17 @@ fn show_progress(done: usize, of: usize) {
 
 /// A table of names and totals.
 pub fn print_table(rows: &[(impl AsRef<str>, Totals)]) {
-    println!("{:46} bill   worst   over ids    lines", "");
+    println!("{:46} bill   worst   over ids    lines  outcomes", "");
     for (name, t) in rows {
         println!(
-            "{:46} {:.4} {:.4} {:>4}  {:.4} {:.4}  tokens {:.3} cache reads {:.3} rounds {:.1}",
+            "{:46} {:.4} {:.4} {:>4}  {:.4} {:.4} {:.4}  tokens {:.3} cache reads {:.3} rounds {:.1}",
             name.as_ref(),
             t.bill(),
             t.worst(),
             t.over(),
             t.ids(),
             t.lines(),
+            t.outcomes(),
             t.tokens(),
             t.cache_read_share(),
             t.rounds_per_session()

@@ -5,7 +5,11 @@
 //! `crossvalidate`, `shares`, `clearing`, `lost SETTING`, `worst SETTING`,
 //! `trace SESSION SETTING`. The last may be `engine SETTING…`: a row for each setting, which is
 //! a preset, or `preset;key.path=value;…`. What one command has replayed the next does not replay again.
+//!
+//! `lab-replay agents SETTING FILE…` looks at recorded requests of agents: what they tell of outcomes, and whether files
+//! reach the model whole.
 
+mod agents;
 mod bench;
 mod clearing;
 mod folds;
@@ -32,9 +36,21 @@ use rows::Row;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(path) = arguments.next() else {
-        println!("usage: lab-replay SESSIONS [--shell] COMMAND…");
+        println!(
+            "usage: lab-replay SESSIONS [--shell] COMMAND…, or lab-replay agents SETTING FILE…"
+        );
         return ExitCode::FAILURE;
     };
+    if path == "agents" {
+        let setting = arguments.next().unwrap_or_else(|| "steady".to_owned());
+        return match agents::print(&setting, arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                println!("{setting}: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let loaded = match read_path(Path::new(&path)) {
         Ok(loaded) => loaded,
         Err(error) => {

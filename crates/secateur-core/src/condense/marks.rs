@@ -34,7 +34,7 @@ pub(super) fn header(layout: &Layout, kept_lines: usize, total_lines: usize) -> 
 }
 
 /// `1204` as `1,204`.
-pub(super) fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

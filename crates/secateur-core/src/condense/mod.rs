@@ -10,8 +10,10 @@
 
 mod assemble;
 mod escapes;
+pub(crate) mod harness;
 mod kind;
 mod marks;
+mod outcome;
 mod select;
 mod shapes;
 mod timestamp;
@@ -21,6 +23,9 @@ mod vocabulary;
 mod wording;
 
 pub use crate::edit::Piece;
+pub(crate) use kind::looks_like_log;
+pub(crate) use marks::grouped;
+pub use outcome::{Outcome, outcome};
 
 /// How much may remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,11 +114,27 @@ pub fn condense(text: &str, budget: &Budget) -> Option<Condensed> {
     if chars_before <= max_chars {
         return None;
     }
-    let layout = kind::read(text, max_chars);
+    let mut layout = kind::read(text, max_chars);
+    keep_outcome(text, &mut layout);
     let condensed = assemble::assemble(text, &layout, chars_before, max_chars);
     let smaller =
         condensed.chars_after <= max_chars && rendered_bytes(&condensed.pieces) < text.len();
     smaller.then_some(condensed)
+}
+
+/// Lines that tell how a run ended come before all others, whatever the kind; data and pages have none.
+fn keep_outcome(text: &str, layout: &mut kind::Layout) {
+    if matches!(layout.kind, OutputKind::Json | OutputKind::Html) {
+        return;
+    }
+    for line in outcome::by_importance(text) {
+        let units = &mut layout.units;
+        let first = units.partition_point(|unit| unit.end as usize <= line.start);
+        let of_line = units[first..].iter_mut();
+        for unit in of_line.take_while(|unit| (unit.start as usize) < line.end) {
+            unit.value = u32::MAX;
+        }
+    }
 }
 
 fn rendered_bytes(pieces: &[Piece]) -> usize {

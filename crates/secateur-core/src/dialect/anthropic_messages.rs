@@ -14,9 +14,10 @@ static FACTS: Facts = Facts {
     name: "anthropic-messages",
     endpoint: "POST /v1/messages",
     list_key: "messages",
-    marks_errors: true,
     rules: Rules {
-        first_turn_is_user: true,
+        // A conversation that begins with the assistant is accepted (recorded traffic, November 2026).
+        first_turn_is_user: false,
+        user_stays_first: true,
         results_follow_their_call: true,
         results_come_first: true,
         calls_follow_user: false,

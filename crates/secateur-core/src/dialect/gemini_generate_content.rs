@@ -14,9 +14,9 @@ static FACTS: Facts = Facts {
     name: "gemini-generate-content",
     endpoint: "POST /v1beta/models/{model}:generateContent",
     list_key: "contents",
-    marks_errors: true,
     rules: Rules {
         first_turn_is_user: true,
+        user_stays_first: true,
         results_follow_their_call: true,
         results_come_first: false,
         calls_follow_user: true,

@@ -84,8 +84,6 @@ pub struct Facts {
     pub endpoint: &'static str,
     /// The member that holds the turns.
     pub list_key: &'static str,
-    /// Whether a result can say that its call failed.
-    pub marks_errors: bool,
     /// What the provider rejects.
     pub rules: Rules,
 }
@@ -96,6 +94,8 @@ pub struct Facts {
 pub struct Rules {
     /// The first turn that is not a system turn must be a user's.
     pub first_turn_is_user: bool,
+    /// An output begins with a user's turn wherever its input does, also if the provider would take another.
+    pub user_stays_first: bool,
     /// Every result must answer a call of the nearest assistant turn before it, with nothing but
     /// results between.
     pub results_follow_their_call: bool,

@@ -14,9 +14,9 @@ static FACTS: Facts = Facts {
     name: "openai-chat",
     endpoint: "POST /v1/chat/completions",
     list_key: "messages",
-    marks_errors: false,
     rules: Rules {
         first_turn_is_user: false,
+        user_stays_first: false,
         results_follow_their_call: true,
         results_come_first: false,
         calls_follow_user: false,

@@ -17,9 +17,9 @@ static FACTS: Facts = Facts {
     name: "openai-responses",
     endpoint: "POST /v1/responses",
     list_key: "input",
-    marks_errors: false,
     rules: Rules {
         first_turn_is_user: false,
+        user_stays_first: false,
         results_follow_their_call: false,
         results_come_first: false,
         calls_follow_user: false,

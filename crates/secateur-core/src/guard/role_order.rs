@@ -1,4 +1,4 @@
-//! The order of turns stays acceptable: the first turn is the user's where the provider demands it,
+//! The order of turns stays acceptable: the first turn is the user's where a conversation begins that way,
 //! and a turn with calls follows a user turn or results where the provider demands that.
 //!
 //! Only what a drop would newly break is repaired: an input that was out of order stays as it was.
@@ -31,7 +31,7 @@ pub(super) fn give_back(
         gap_from = at + 1;
         let role = scene.role(turn);
         let is_first = before.is_none_or(|before| scene.role(before) == Role::System);
-        let breaks_first = rules.first_turn_is_user
+        let breaks_first = rules.user_stays_first
             && is_first
             && !matches!(role, Role::User | Role::System | Role::Other);
         let breaks_calls = rules.calls_follow_user

@@ -221,7 +221,7 @@ fn builds(steps: usize) -> Vec<u8> {
 #[test]
 fn between_rounds_the_whole_of_what_was_sent_is_read() {
     // Without a horizon no round ever pays: an edit of an earlier request is no rewrite.
-    let settings = ["rounds.horizon=0".to_owned()];
+    let settings = ["rounds.horizon=0", "long-arrivals.max_chars=8000"].map(str::to_owned);
     let policy = Policy::resolve(Some("steady"), None, &settings).unwrap();
     let (receipt, counts, report) = receipt(&builds(8), &policy, None);
     assert!(report.account.is_some_and(|account| !account.is_round));

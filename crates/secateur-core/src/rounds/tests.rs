@@ -241,11 +241,18 @@ fn false_notes(body: &str, plan: &Plan) -> Vec<String> {
                 })
                 .collect(),
         };
-        for note in sent
-            .lines()
-            .filter_map(|line| line.strip_suffix(" as above]"))
-        {
-            let numbers = note.trim_start_matches('[');
+        let is_note = |line: &&str| {
+            let ends = [" above]", " unchanged]", " as written]", " as shown]"];
+            let is_first = line.contains(" unchanged since the earlier read of ");
+            line.starts_with('[') && (is_first || ends.iter().any(|end| line.ends_with(end)))
+        };
+        for note in sent.lines().filter(is_note) {
+            let words = note.trim_start_matches('[').split(' ');
+            let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+            let numbers = words.into_iter().find(is_number).unwrap_or_default();
+            if note.contains(&format!("{numbers} line")) {
+                continue;
+            }
             let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
             let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) else {
                 continue;

@@ -2,8 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::script;
+use super::tool_class::{COMMAND_KEYS, ToolClass};
+use crate::condense::harness::first_line;
+use crate::condense::{Outcome, outcome};
 use crate::edit::{Edit, StrategyId, Why};
-use crate::placeholder::{self, Cleared, Style};
+use crate::placeholder::{self, Cleared, MAX_OUTCOME_CHARS, Style, Subject, USUAL_OUTCOME_CHARS};
 use crate::scene::Scene;
 use crate::view::PartId;
 
@@ -20,9 +24,8 @@ impl Words<'_> {
     pub(super) fn already_in(&self, scene: &Scene<'_, '_>, result: PartId) -> bool {
         let chars = scene.chars(result);
         let is_plain = || chars == self.plain.chars().count() && scene.text(result) == self.plain;
-        let is_described = || {
-            placeholder::may_be_described(chars) && placeholder::is_described(&scene.text(result))
-        };
+        let is_described =
+            || placeholder::may_be_note(chars) && placeholder::is_note(&scene.text(result));
         is_plain() || is_described()
     }
 
@@ -66,17 +69,104 @@ impl Words<'_> {
     }
 }
 
-/// A description of an output, if one fits.
+/// A note for an output, if one fits.
 fn describe(scene: &Scene<'_, '_>, result: PartId) -> Option<Cow<'static, str>> {
     let tool = scene.tool_name(result);
-    let usual = placeholder::USUAL_START_BYTES.into_iter();
-    let mut starts = usual.map(|bytes| scene.text_start(result, bytes));
-    let start = starts.find(|start| placeholder::has_first_line(start));
-    let start = start.unwrap_or_else(|| scene.text_start(result, placeholder::MAX_START_BYTES));
-    placeholder::describe(Cleared {
+    let runs_commands = tool.as_deref().map(ToolClass::of) == Some(ToolClass::Command);
+    let class = scene.tool_class(result);
+    let named = scene
+        .call_of(result)
+        .map(|call| Named::of(scene, call, class));
+    let named = named.unwrap_or_default();
+    let reads_all = runs_commands || class == Some(ToolClass::Command);
+    let quotes_start = !matches!(class, Some(ToolClass::Read | ToolClass::Search));
+    let text = if reads_all || scene.text_blocks(result) > 1 {
+        scene.text(result)
+    } else if quotes_start {
+        scene.text_start(result, placeholder::MAX_START_BYTES)
+    } else {
+        Cow::Borrowed("")
+    };
+    let outcome = if reads_all {
+        outcome(&text, USUAL_OUTCOME_CHARS, MAX_OUTCOME_CHARS)
+    } else {
+        Outcome::default()
+    };
+    let first_line = first_line(&text).filter(|_| quotes_start && outcome.lines.is_empty());
+    placeholder::describe(&Cleared {
         tool: tool.as_deref(),
-        is_error: scene.marks_errors().then(|| scene.is_error(result)),
+        subject: named.subject(class),
+        is_error: scene.is_error(result),
         chars: scene.chars_before(result),
-        start: &start,
+        outcome: &outcome.lines,
+        is_report: outcome.is_report,
+        first_line,
     })
+}
+
+/// What a call names.
+#[derive(Default)]
+struct Named<'a> {
+    file: Option<Cow<'a, str>>,
+    lines: Option<(u64, u64)>,
+    /// A command line or a pattern.
+    code: Option<Cow<'a, str>>,
+}
+
+/// Arguments that say what is searched for.
+const PATTERN_KEYS: [&str; 5] = ["pattern", "query", "regex", "search", "path"];
+
+impl<'a> Named<'a> {
+    fn of(scene: &Scene<'_, 'a>, call: PartId, class: Option<ToolClass>) -> Self {
+        let args = scene.call_args();
+        let first = |keys: &[&str]| {
+            let [text] = args.first_texts(scene.view, call, [keys]);
+            text
+        };
+        let is_free_text = !scene.args(call).trim_start().starts_with('{');
+        let command = || {
+            let script = || script::first_command(&scene.args(call)).map(Cow::Owned);
+            let list = || {
+                Some(Cow::Owned(
+                    scene.view.list_arg(call, &COMMAND_KEYS)?.join(" "),
+                ))
+            };
+            let free = || is_free_text.then(script).flatten();
+            first(&COMMAND_KEYS).or_else(list).or_else(free)
+        };
+        let number = |keys: &[&str]| args.number(scene.view, call, keys);
+        let from = number(&["offset", "start_line"]);
+        let to = number(&["end_line"]);
+        let count = number(&["limit"]);
+        let lines = match (from, to, count) {
+            (Some(from), Some(to), _) => Some((from, to)),
+            (from, None, Some(count)) if count > 0 => {
+                let from = from.unwrap_or(1).max(1);
+                Some((from, from.saturating_add(count - 1)))
+            }
+            _ => None,
+        };
+        let file = scene
+            .tool_facts()
+            .path(call)
+            .map(|path| Cow::Owned(path.to_owned()));
+        let code = match class {
+            Some(ToolClass::Search) => command().or_else(|| first(&PATTERN_KEYS)),
+            _ => command(),
+        };
+        Self { file, lines, code }
+    }
+
+    fn subject(&self, class: Option<ToolClass>) -> Subject<'_> {
+        let (file, code) = (self.file.as_deref(), self.code.as_deref());
+        match (class, file) {
+            (Some(ToolClass::Read), Some(file)) => Subject::File(file, self.lines),
+            (Some(ToolClass::Read), None) if code.is_some() => Subject::Command(code),
+            (Some(ToolClass::Command), _) => Subject::Command(code),
+            (Some(ToolClass::Search), _) => Subject::Search(code),
+            (Some(ToolClass::Edit), file) => Subject::Edit(file),
+            (Some(ToolClass::Task), _) => Subject::Report,
+            (Some(ToolClass::Read | ToolClass::Other) | None, _) => Subject::Other,
+        }
+    }
 }

@@ -48,7 +48,7 @@ pub(super) fn of(scene: &Scene<'_, '_>, turns: &[TurnId]) -> String {
             PartKind::Result if scene.is_error(part) => {
                 let name = scene.tool_name(part);
                 let text = scene.text_start(part, crate::placeholder::MAX_START_BYTES);
-                let line = text.lines().map(str::trim).find(|l| !l.is_empty());
+                let line = crate::condense::harness::first_line(&text);
                 let line = shorten(line.unwrap_or("no output"));
                 errors.add(&format!("{}: {line}", name.as_deref().unwrap_or("tool")));
             }

@@ -11,14 +11,6 @@ const GAP: &str = "\n...\n";
 const NOTE_START: &str = "\n\n[Tool result trimmed: kept first ";
 const NOTE_END: &str = " chars.]";
 
-/// Whether a text was trimmed before: it ends with the note.
-pub(super) fn is_trimmed(text: &str) -> bool {
-    text.ends_with(NOTE_END)
-        && text
-            .rfind(NOTE_START)
-            .is_some_and(|at| !text[at + NOTE_START.len()..].contains('\n'))
-}
-
 /// How much of a text stays, in characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadAndTail {
@@ -80,9 +72,32 @@ struct Cut {
 }
 
 impl HeadAndTail {
+    /// Whether a text was trimmed before: it is a head and a tail of at most these sizes, and the note says so and
+    /// names a size that is larger. A text that only ends in such words is longer.
+    fn has_trimmed(self, text: &str) -> bool {
+        let note = || {
+            let rest = text.strip_suffix(NOTE_END)?;
+            let (kept, numbers) = rest.rsplit_once(NOTE_START)?;
+            let (head, rest) = numbers.split_once(" chars and last ")?;
+            let (tail, whole) = rest.split_once(" chars of ")?;
+            let [head, tail, whole] = [head, tail, whole].map(|number| number.parse().ok());
+            Some((kept, head?, tail?, whole?))
+        };
+        let Some((kept, head, tail, whole)) = note() else {
+            return false;
+        };
+        let gap_at = byte_of_char(kept, head);
+        let (head, tail): (usize, usize) = (head, tail);
+        kept[gap_at..].starts_with(GAP)
+            && kept.chars().count() == head.saturating_add(tail).saturating_add(GAP.len())
+            && head <= self.head_chars
+            && tail <= self.tail_chars
+            && head.saturating_add(tail) < whole
+    }
+
     /// Where a text is cut; `None` if it was trimmed before.
     fn cut(self, text: &str) -> Option<Cut> {
-        if is_trimmed(text) {
+        if self.has_trimmed(text) {
             return None;
         }
         let mut head = byte_of_char(text, self.head_chars);
@@ -181,12 +196,29 @@ mod tests {
 
     #[test]
     fn knows_its_own_note() {
-        assert!(is_trimmed(
-            "a\n...\nb\n\n[Tool result trimmed: kept first 1 chars and last 1 chars of 9 chars.]"
-        ));
-        assert!(!is_trimmed("it has 9 chars.]"));
-        assert!(!is_trimmed(
-            "\n\n[Tool result trimmed: kept first …\nlog: 9 chars.]"
-        ));
+        let trimmed = |text: &str| {
+            HeadAndTail {
+                head_chars: 2,
+                tail_chars: 2,
+                snap_to_lines: false,
+            }
+            .has_trimmed(text)
+        };
+        let note = |first, last, whole| {
+            format!("{NOTE_START}{first} chars and last {last} chars of {whole}{NOTE_END}")
+        };
+        assert!(trimmed(&format!("é\n...\nb{}", note(1, 1, 9))));
+        assert!(trimmed(&format!("ab\n...\ncd{}", note(2, 2, 9))));
+        // A result that ended in such words was never trimmed, however long it was.
+        for text in [
+            format!("{}\n...\nb{}", "a".repeat(90), note(1, 1, 9)),
+            format!("{}\n...\nb{}", "a".repeat(90), note(90, 1, 100)),
+            format!("a\n...\nb{}", note(1, 1, 2)),
+            format!("a\n...\nb{}", note(1, 2, 9)),
+            "it has 9 chars.]".to_owned(),
+            format!("{NOTE_START}…\nlog: 9{NOTE_END}"),
+        ] {
+            assert!(!trimmed(&text), "{text}");
+        }
     }
 }

@@ -5,11 +5,11 @@
 //! longer than `max_search_chars`. They are condensed to `keep_chars` and `keep_search_chars`: error, warning and failure lines with their context, first and last
 //! lines, paths with line numbers, test names, the numbers of a summary and exit codes stay word for
 //! word; repeats are folded with a count; logs, test output, diffs, listings, JSON, tables, HTML and
-//! search results each in their own way. Notes say what was left out.
+//! search results each in their own way. Notes say what was left out, and how to see it.
 //!
 //! ## When it stays out
-//! Results that show a file (a model edits what it has read), reports of other agents, results with
-//! images, and results that failed and are not longer than `max_error_chars`.
+//! Results that show a file (a model edits what it has read) or come from a script that is not understood and do not
+//! look like a log, reports of other agents, results with images, and results that failed and are not longer than `max_error_chars`.
 //!
 //! ## Example
 //! A build log of 80,000 characters becomes 2,250: its head, the errors with their context, and its end.
@@ -20,7 +20,7 @@ use super::tool_class::ToolClass;
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals};
 use crate::condense::{Budget, condense};
-use crate::edit::{Plan, StrategyId, Why};
+use crate::edit::{Piece, Plan, StrategyId, Why};
 use crate::scene::Scene;
 use crate::view::PartId;
 
@@ -62,6 +62,14 @@ impl Strategy for LongArrivals {
     }
 }
 
+/// How to get the rest, for a search and for anything else.
+const NARROWER: &str = "[To see the rest, narrow the search or read the files.]\n";
+const IN_PARTS: &str =
+    "[To see the rest, run it again with its output in a file, and read that in parts.]\n";
+
+/// With less room for the rest, in characters, nothing is said about how to get it.
+const LEAST_WITH_HINT: usize = 500;
+
 struct Run<'o>(&'o LongArrivals);
 
 impl Arrivals for Run<'_> {
@@ -81,7 +89,24 @@ impl Arrivals for Run<'_> {
         if !fits_class || text.is_replaced() || text.chars() <= max_chars.max(keep_chars) {
             return;
         }
-        if let Some(condensed) = condense(text.original(), &Budget::chars(keep_chars)) {
+        let hint = match scene.tool_class(part) {
+            Some(ToolClass::Search) => NARROWER,
+            _ => IN_PARTS,
+        };
+        // In little room the text itself matters more.
+        let hint = if keep_chars < hint.len() + LEAST_WITH_HINT {
+            ""
+        } else {
+            hint
+        };
+        let budget = Budget::chars(keep_chars - hint.len());
+        if let Some(mut condensed) = condense(text.original(), &budget) {
+            if !hint.is_empty() {
+                let behind_header = condensed.pieces.len().min(1);
+                condensed
+                    .pieces
+                    .insert(behind_header, Piece::Note(hint.into()));
+            }
             text.replace(condensed.pieces, LongArrivals::ID, Why::LongArrival);
         }
     }

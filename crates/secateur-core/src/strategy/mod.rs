@@ -19,11 +19,13 @@ mod old_thinking;
 mod old_tool_results;
 mod options;
 mod padded_listings;
+pub(crate) mod patch;
 #[cfg(test)]
 mod properties;
 mod repeated_lines;
 mod repeated_results;
 mod replaced_text;
+pub(crate) mod script;
 pub(crate) mod shell_line;
 mod stale_results;
 mod summarized_turns;

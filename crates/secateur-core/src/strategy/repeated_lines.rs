@@ -1,23 +1,28 @@
-//! Removes runs of lines from an arriving result that stand above already.
+//! Removes runs of lines from an arriving result that were shown earlier.
 //!
 //! ## What it cuts
 //! A file read again after an edit shows mostly what was shown before; the answer of an edit shows the
 //! lines of the edit. A run of at least `min_lines` lines and `min_chars` characters that an earlier,
 //! untouched result or an earlier call's arguments hold, contiguous and equal, becomes a note; runs of
 //! the same file have limits of their own. Line numbers and trailing white space are not compared;
-//! indentation is. The note says which lines it stands for where they are numbered, else how many.
+//! indentation is. The note says which lines it stands for where they are numbered, else how many, and where they
+//! were shown; notes behind it that point to the same place are shorter, and so are those of short runs.
 //!
 //! ## When it stays out
 //! Results of tools that are not known to show files, commands or searches, and texts that were
 //! replaced as a whole. What a note points to stays as long as the note does.
 //!
 //! ## Example
-//! Lines 40 to 159 that were read before become `[40-159 as above]`.
+//! Lines 40 to 159 that were read before become `[lines 40-159 unchanged since the earlier read of src/a.py]`, and
+//! lines 165 to 180 of the same result `[165-180 unchanged]`.
 //!
 //! Works on arrival, so no cached byte is rewritten.
 
 mod shown;
 
+use std::ops::Range;
+
+use super::tool_class::{ToolClass, file_name};
 use super::{Strategy, options};
 use crate::arrival::{ArrivalText, Arrivals, Line, LookScratch, Spelling};
 use crate::edit::{Plan, StrategyId, Why};
@@ -26,8 +31,8 @@ use crate::line_marks::LineKey;
 use crate::line_space::{leading_spaces, tab, trim_end, trim_start};
 use crate::scene::Scene;
 use crate::tool_facts::ToolFacts;
-use crate::view::PartId;
-use shown::{Length, Repeat, Shown};
+use crate::view::{PartId, PartKind};
+use shown::{Length, Shown};
 
 options! {
     /// Options of `repeated-lines`.
@@ -119,14 +124,34 @@ impl Arrivals for Run<'_> {
         if repeats.is_empty() {
             return;
         }
-        let note = |repeat: &Repeat| {
+        let mut lead = String::new();
+        let mut runs = Vec::with_capacity(repeats.len());
+        let mut sources = Vec::with_capacity(repeats.len());
+        for repeat in &repeats {
             let lines = repeat.first..repeat.first + repeat.lines;
-            let words = words(text, lines.start, lines.end);
-            (lines, words.into())
-        };
-        let runs: Vec<_> = repeats.iter().map(note).collect();
+            let place = Place::of(scene, part, repeat.source);
+            let words = place.words();
+            let removed: usize = lines.clone().map(size).sum();
+            let fits = |note: &String| note.len() < removed;
+            let found = if lead == words {
+                Some(note(text, &lines, place.short(), true)).filter(fits)
+            } else {
+                let long = Some(note(text, &lines, &words, false)).filter(fits);
+                if long.is_some() {
+                    lead = words;
+                }
+                long.or_else(|| Some(note(text, &lines, ABOVE, true)).filter(fits))
+            };
+            if let Some(note) = found {
+                runs.push((lines, note.into()));
+                sources.push(repeat.source);
+            }
+        }
+        if runs.is_empty() {
+            return;
+        }
         text.replace_runs(runs, RepeatedLines::ID, Why::LinesStandAbove);
-        text.cite(repeats.iter().map(|repeat| repeat.source));
+        text.cite(sources);
     }
 
     fn forget(&mut self, part: PartId) {
@@ -214,16 +239,80 @@ impl LongEnough<'_> {
     }
 }
 
-/// The note for these lines.
-fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
-    let (count, last) = (end - first, end - 1);
-    let mut words = String::with_capacity(USUAL_NOTE);
-    let from = number(text, first);
+/// Where lines were shown.
+enum Place<'f> {
+    /// An earlier read of the same file.
+    Read(&'f str),
+    /// A call that wrote to this file.
+    Written(&'f str),
+    /// What else was shown of this file.
+    In(&'f str),
+    Above,
+}
+
+impl<'s> Place<'s> {
+    fn of(scene: &Scene<'s, '_>, part: PartId, source: PartId) -> Self {
+        let facts = scene.tool_facts();
+        let Some(path) = facts.path(source).map(end_of_path) else {
+            return Self::Above;
+        };
+        let is_same = facts.file(source) == facts.file(part);
+        match (scene.kind(source), facts.class(source)) {
+            (PartKind::Call, _) => Self::Written(path),
+            // The call of this result names the whole path.
+            (_, Some(ToolClass::Read)) if is_same => Self::Read(file_name(path)),
+            _ => Self::In(path),
+        }
+    }
+
+    /// For the first note that points there.
+    fn words(&self) -> String {
+        match self {
+            Self::Read(path) => format!(" unchanged since the earlier read of {path}]\n"),
+            Self::Written(path) => format!(" as written to {path} above]\n"),
+            Self::In(path) => format!(" as shown of {path} above]\n"),
+            Self::Above => ABOVE.to_owned(),
+        }
+    }
+
+    /// For the notes behind it.
+    fn short(&self) -> &'static str {
+        match self {
+            Self::Read(_) => " unchanged]\n",
+            Self::Written(_) => " as written]\n",
+            Self::In(_) | Self::Above => " as shown]\n",
+        }
+    }
+}
+
+/// For a run that is no longer than the words that say where.
+const ABOVE: &str = " as above]\n";
+
+/// The last two components of a path.
+fn end_of_path(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices(['/', '\\']).map(|(at, _)| at);
+    slashes.nth(1).map_or(path, |at| &path[at + 1..])
+}
+
+/// The note for these lines, which ends with these words. A short one leaves out what the one before it says.
+fn note(text: &ArrivalText<'_>, lines: &Range<usize>, end: &str, is_short: bool) -> String {
+    let (count, last) = (lines.len(), lines.end - 1);
+    let mut words = String::with_capacity(USUAL_NOTE + end.len());
+    let from = number(text, lines.start);
     let to = if count == 1 { from } else { number(text, last) };
     words.push('[');
+    let named = |words: &mut String, name: &str| {
+        if !is_short {
+            words.push_str(name);
+        }
+    };
     match (from, to) {
-        (Some(only), _) if count == 1 => push_number(&mut words, only),
-        (Some(from), Some(to)) if to.checked_sub(from) == Some(last as u64 - first as u64) => {
+        (Some(only), _) if count == 1 => {
+            named(&mut words, "line ");
+            push_number(&mut words, only);
+        }
+        (Some(from), Some(to)) if to.checked_sub(from) == Some(count as u64 - 1) => {
+            named(&mut words, "lines ");
             push_number(&mut words, from);
             words.push('-');
             push_number(&mut words, to);
@@ -234,7 +323,7 @@ fn words(text: &ArrivalText<'_>, first: usize, end: usize) -> String {
             words.push_str(" lines");
         }
     }
-    words.push_str(" as above]\n");
+    words.push_str(end);
     words
 }
 
@@ -290,6 +379,19 @@ mod tests {
         "\u{a0}",
         "let name = value;",
     ];
+
+    #[test]
+    fn a_path_is_named_by_its_end() {
+        for (path, end) in [
+            ("a.rs", "a.rs"),
+            ("src/a.rs", "src/a.rs"),
+            ("/repo/src/a.rs", "src/a.rs"),
+            ("C:\\repo\\src\\a.rs", "src\\a.rs"),
+            ("", ""),
+        ] {
+            assert_eq!(end_of_path(path), end);
+        }
+    }
 
     proptest::proptest! {
         #[test]

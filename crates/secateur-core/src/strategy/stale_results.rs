@@ -10,8 +10,8 @@
 //! - output of commands, searches, edits, other agents and other tools, by age; half of that once the
 //!   user has spoken again (`past_percent`).
 //!
-//! The result becomes a note that names the tool and the size and says how to get it back. Lines that newer
-//! notes point to stay behind it.
+//! The result becomes a note that names the command, file or search and the size, quotes the lines that tell how a
+//! command ended, and says how to get it back. Lines that newer notes point to stay behind it.
 //!
 //! ## When it stays out
 //! An age of 0 means never. Results with images and results of the present exchange stay.

@@ -18,7 +18,9 @@ pub enum ToolClass {
 }
 
 /// Words in tool names, most telling first.
-const WORDS: [(ToolClass, &[&str]); 5] = [
+const WORDS: [(ToolClass, &[&str]); 6] = [
+    // Input for a command that runs: the answer is what the command prints.
+    (ToolClass::Command, &["stdin"]),
     (ToolClass::Task, &["task", "agent", "subagent", "delegate"]),
     (
         ToolClass::Edit,
@@ -132,6 +134,7 @@ mod tests {
             ("write_file", ToolClass::Edit),
             ("Bash", ToolClass::Command),
             ("execute_command", ToolClass::Command),
+            ("write_stdin", ToolClass::Command),
             ("Grep", ToolClass::Search),
             ("search_files", ToolClass::Search),
             ("LS", ToolClass::Search),

@@ -28,7 +28,6 @@ pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
     }
     match dialect {
         DialectId::AnthropicMessages => {
-            first_is_users(&messages, &mut wrong);
             pairs_are_adjacent(&merged(&messages), true, &mut wrong);
             results_lead(&messages, &mut wrong);
             nothing_is_empty(&messages, &mut wrong);
@@ -60,9 +59,20 @@ pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
     wrong
 }
 
-fn first_is_users(messages: &[Message], wrong: &mut Complaints) {
+/// Whether a request begins with a user's turn. No output may begin otherwise if its input did not, although Anthropic
+/// would take it.
+#[must_use]
+pub fn begins_with_user(request: &Value, dialect: DialectId) -> bool {
+    is_users_first(&messages(request, dialect))
+}
+
+fn is_users_first(messages: &[Message]) -> bool {
     let first = messages.iter().find(|message| message.who != Who::System);
-    if first.is_some_and(|first| matches!(first.who, Who::Model | Who::Tool)) {
+    !first.is_some_and(|first| matches!(first.who, Who::Model | Who::Tool))
+}
+
+fn first_is_users(messages: &[Message], wrong: &mut Complaints) {
+    if !is_users_first(messages) {
         *wrong.entry("first turn is not the user's").or_default() += 1;
     }
 }

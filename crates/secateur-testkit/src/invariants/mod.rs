@@ -180,6 +180,18 @@ fn stays_acceptable(dialect: DialectId, body: &[u8], out: &[u8]) -> Result<(), S
             "the provider would complain: {rule} ({was:?} before, {is:?} now)"
         );
     }
+    let begins = |body: &[u8]| -> Result<bool, String> {
+        let value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        Ok(accept::begins_with_user(&value, dialect))
+    };
+    let keeps_first = matches!(
+        dialect,
+        DialectId::AnthropicMessages | DialectId::GeminiGenerateContent
+    );
+    demand!(
+        !keeps_first || begins(out)? || !begins(body)?,
+        "the output does not begin with a user's turn any more"
+    );
     agree(dialect, out)
 }
 

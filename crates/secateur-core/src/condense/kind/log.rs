@@ -10,8 +10,13 @@ use crate::condense::timestamp::Prefix;
 use crate::condense::traits::{LineReader, Traits};
 use crate::condense::units::{Splitting, Unit, split_lines};
 
-/// Timestamps, escapes or step markers, a report of how a run ended, or lines of a few shapes.
+/// A text that tells of a run, or has lines of a few shapes.
 pub(super) fn is_log(sample: &Sample<'_>, splitting: Splitting) -> bool {
+    tells_of_a_run(sample, splitting) || is_repetitive(sample)
+}
+
+/// Timestamps, escapes or step markers, or a report of how a run ended.
+pub(super) fn tells_of_a_run(sample: &Sample<'_>, splitting: Splitting) -> bool {
     if splitting.prefix != Prefix::None
         || splitting.escapes
         || sample.any(|line| line.starts_with("##["))
@@ -30,17 +35,27 @@ pub(super) fn is_log(sample: &Sample<'_>, splitting: Splitting) -> bool {
     {
         return true;
     }
-    if sample.percent(1, is_source) >= 40 || sample.percent(1, is_written) >= 25 {
+    let reports = |line: &Traits| line.outcome || line.score >= STRONG;
+    !is_text(sample) && traits.iter().any(reports)
+}
+
+/// Fewer shapes than half the lines.
+fn is_repetitive(sample: &Sample<'_>) -> bool {
+    if is_text(sample) {
         return false;
     }
+    let reader = LineReader::new();
     let mut shapes: ByShape<u32> = ByShape::default();
-    for line in &traits {
-        *shapes.entry(line.shape).or_default() += 1;
+    for line in &sample.lines {
+        let shape = reader.read(line.as_bytes()).shape;
+        *shapes.entry(shape).or_default() += 1;
     }
-    traits
-        .iter()
-        .any(|line| line.outcome || line.score >= STRONG)
-        || shapes.len() * 2 < traits.len()
+    shapes.len() * 2 < sample.lines.len()
+}
+
+/// Source code, or prose.
+fn is_text(sample: &Sample<'_>) -> bool {
+    sample.percent(1, is_source) >= 40 || sample.percent(1, is_written) >= 25
 }
 
 /// Markdown, or a sentence.

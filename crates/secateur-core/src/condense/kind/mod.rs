@@ -41,6 +41,26 @@ impl Layout {
     }
 }
 
+/// Whether a text reads as output of a build or a test run, and not as a file, data, a search or a diff.
+pub(crate) fn looks_like_log(text: &str) -> bool {
+    let splitting = Splitting::of(text, LOG_SAMPLE_CHARS);
+    if text.trim_start().starts_with(['{', '[']) && json::read(text, splitting).is_some()
+        || html::is_html(text)
+    {
+        return false;
+    }
+    let sample = Sample::of(text, splitting);
+    let is_data = diff::is_diff(&sample)
+        || search::is_search_result(&sample)
+        || listing::is_listing(&sample)
+        || table::is_table(&sample)
+        || prose::is_numbered(&sample);
+    !is_data && (test_output::is_test_output(&sample) || log::tells_of_a_run(&sample, splitting))
+}
+
+/// What a log would be condensed to; decides only how its lines are split.
+const LOG_SAMPLE_CHARS: usize = 2000;
+
 /// Detects the kind, strictest detector first, and weighs the units.
 pub(super) fn read(text: &str, max_chars: usize) -> Layout {
     let splitting = Splitting::of(text, max_chars);

@@ -256,10 +256,12 @@ fn a_described_placeholder_says_what_ran_and_is_recognised() {
     let found = run(DialectId::AnthropicMessages, &says, options);
     assert_eq!(
         found.turns[2],
-        "[Tool output cleared to save space: bash ran and failed, and returned 920 characters. It \
-         began: error: no such file]"
+        "[Output of bash removed to save space (920 characters). The tool reported an error. \
+         Outcome: \"error: no such file\". Run it again if you need all of it.]"
     );
-    assert_eq!(found.turns[4], CLEARED, "too short for a description");
+    let short =
+        "[Output of read removed to save space (90 characters). Call it again if you need it.]";
+    assert_eq!(found.turns[4], short, "no room for its first line");
 }
 
 #[test]
