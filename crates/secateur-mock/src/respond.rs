@@ -217,7 +217,7 @@ fn elsewhere(received: &Received, shared: &Arc<Shared>) -> Response<Chunks> {
             json!({"id": "file_mock", "object": "file", "bytes": received.body.len(),
             "created_at": 1_760_000_000, "filename": "upload", "purpose": "user_data", "status": "processed"})
         }
-        ("HEAD", _) => Value::Null,
+        ("HEAD", "/") => Value::Null,
         ("GET", "/v1/files") => json!({"object": "list", "data": [], "has_more": false}),
         _ => {
             let error = wire::error(received.error_api(), 404, &format!("nothing at {path}"));
