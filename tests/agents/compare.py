@@ -27,8 +27,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--preset", default="steady", help="the workload's preset (default steady)")
     parser.add_argument("--max-ratio", type=float, default=1.0,
                         help="input may cost so much through the proxy, of what it costs directly (default 1.0)")
+    parser.add_argument("--max-prediction-error", type=float, metavar="SHARE",
+                        help="predicted cache reads may differ so much from billed ones (default any)")
+    parser.add_argument("--min-first-reads", type=float, metavar="SHARE",
+                        help="so much of files read for the first time must reach the model (default any)")
     parser.add_argument("--keep", action="store_true", help="keep the requests, logs and project folders")
-    parser.add_argument("--at-once", type=int, default=(os.cpu_count() or 2) + 1, help="sessions at the same time")
+    parser.add_argument("--at-once", type=int, default=(os.cpu_count() or 2) + 1,
+                        help="sessions at the same time (default one more than there are processors)")
     parser.add_argument("--timeout", type=float, default=150, help="seconds for one turn (default 150)")
     parser.add_argument("--secateur", type=Path, required=True)
     parser.add_argument("--provider", type=Path, required=True)
@@ -51,7 +56,7 @@ def main() -> int:
     started = time.monotonic()
     try:
         sessions = play_all(setting, args.agents or list(AGENTS), args.at_once)
-        failed = report(setting, sessions, args.max_ratio)
+        failed = report(setting, sessions, args)
     finally:
         processes.end_all()
         if args.keep:
@@ -79,7 +84,7 @@ def play_all(setting: Setting, agents: list[str], at_once: int) -> dict[tuple[st
             raise
 
 
-def report(setting: Setting, sessions: dict[tuple[str, str], Session], max_ratio: float) -> bool:
+def report(setting: Setting, sessions: dict[tuple[str, str], Session], limits: argparse.Namespace) -> bool:
     """Prints the table and what went wrong; whether anything did."""
     project_folder = setting.work / "before"
     project.make(project_folder)
@@ -106,13 +111,26 @@ def report(setting: Setting, sessions: dict[tuple[str, str], Session], max_ratio
         print(f"{agent:<10} {len(pruned.billed()):>8} {direct.cost():>10,.0f} {pruned.cost():>10,.0f} {ratio:>6.3f} "
               f"{predicted:>10,} {billed:>10,} {percent(predicted - billed, billed):>7} "
               f"{'-' if share is None else f'{share:.0%}':>11} {direct.seconds:>5.0f} {pruned.seconds:>5.0f}")
-        if ratio > max_ratio:
-            wrong.append(f"{agent}: input costs {ratio:.3f} of the direct session through the proxy; at most {max_ratio} is allowed")
+        wrong += [f"{agent}: {excess}" for excess in excesses(limits, ratio, predicted, billed, share)]
     for note in notes:
         print(f"note: {note}")
     for problem in wrong:
         print(f"FAILED {problem}")
     return bool(wrong)
+
+
+def excesses(limits: argparse.Namespace, ratio: float, predicted: int, billed: int, share: float | None) -> list[str]:
+    """The limits that the figures of an agent are beyond."""
+    found = []
+    if ratio > limits.max_ratio:
+        found.append(f"input costs {ratio:.3f} of the direct session through the proxy; the limit is {limits.max_ratio}")
+    allowed = limits.max_prediction_error
+    if allowed is not None and abs(predicted - billed) > allowed * billed:
+        found.append(f"{predicted:,} cached tokens were predicted and {billed:,} were billed; the limit is {allowed:.0%}")
+    least = limits.min_first_reads
+    if least is not None and share is not None and share < least:
+        found.append(f"{share:.0%} of the files read for the first time reached the model; the limit is {least:.0%}")
+    return found
 
 
 def percent(part: float, whole: float) -> str:
