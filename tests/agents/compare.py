@@ -106,7 +106,11 @@ def report(setting: Setting, sessions: dict[tuple[str, str], Session], limits: a
             print(f"{agent:<10} did not run")
             continue
         ratio = pruned.cost() / direct.cost()
-        predicted, billed = judge.cache_reads(pruned)
+        predicted, billed = judge.cache_reads(direct, pruned)
+        if lost := judge.own_misses(direct):
+            notes.append(f"{agent}: the agent itself changes what it sent before at " +
+                         ", ".join(f"turn {turn + 1} after {calls} calls" for turn, calls in lost) +
+                         "; not in predicted and billed")
         share = judge.first_read_share(direct, pruned, setting.script, before)
         print(f"{agent:<10} {len(pruned.billed()):>8} {direct.cost():>10,.0f} {pruned.cost():>10,.0f} {ratio:>6.3f} "
               f"{predicted:>10,} {billed:>10,} {percent(predicted - billed, billed):>7} "

@@ -33,11 +33,42 @@ def problems(session: Session, script: dict, expected: dict[str, str]) -> list[s
     return found
 
 
-def cache_reads(session: Session) -> tuple[int, int]:
-    """Tokens that the proxy expected to be read from the cache, and those that were."""
-    known = [(row["receipt"]["predicted_cache_read"], row["usage"]["cache_read"]) for row in session.rows]
-    known = [pair for pair in known if None not in pair]
-    return sum(predicted for predicted, _ in known), sum(billed for _, billed in known)
+def own_misses(direct: Session) -> list[tuple[int, int]]:
+    """Turn and calls of the requests where the agent itself changed what it had sent before: less is read than before."""
+    missed, before = [], 0
+    for request in session_requests(direct):
+        read = request["usage"]["cache_read"]
+        if read < before:
+            missed.append(place(request))
+        before = read
+    return missed
+
+
+def session_requests(session: Session) -> list[dict]:
+    """The requests of the scripted conversation, without titles and the like."""
+    return [request for request in session.billed() if request["progress"]]
+
+
+def place(request: dict) -> tuple[int, int]:
+    return request["progress"]["turn"], request["progress"]["calls"]
+
+
+def cache_reads(direct: Session, pruned: Session) -> tuple[int, int]:
+    """Tokens that the proxy expected to be read from the cache, and those that were.
+
+    Requests where the agent itself lost the cache are left out: no request body tells of it.
+    """
+    left_out = own_misses(direct)
+    rows = [row for row in sorted(pruned.rows, key=lambda row: row["at"]) if row["usage"]["input"] is not None]
+    if len(rows) != len(pruned.billed()):
+        raise ValueError(f"{pruned.agent}: {len(rows)} rows with usage in the ledger, {len(pruned.billed())} requests billed")
+    predicted = billed = 0
+    for row, request in zip(rows, pruned.billed()):
+        expected = row["receipt"]["predicted_cache_read"]
+        if expected is not None and not (request["progress"] and place(request) in left_out):
+            predicted += expected
+            billed += request["usage"]["cache_read"]
+    return predicted, billed
 
 
 def first_read_share(direct: Session, pruned: Session, script: dict, before: dict[str, str]) -> float | None:
