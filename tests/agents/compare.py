@@ -55,8 +55,9 @@ def main() -> int:
                       work, args.timeout)
     started = time.monotonic()
     try:
+        before, expected = project_states(setting)
         sessions = play_all(setting, args.agents or list(AGENTS), args.at_once)
-        failed = report(setting, sessions, args)
+        failed = report(setting, sessions, before, expected, args)
     finally:
         processes.end_all()
         if args.keep:
@@ -84,12 +85,20 @@ def play_all(setting: Setting, agents: list[str], at_once: int) -> dict[tuple[st
             raise
 
 
-def report(setting: Setting, sessions: dict[tuple[str, str], Session], limits: argparse.Namespace) -> bool:
+def project_states(setting: Setting) -> tuple[dict[str, str], dict[str, str]]:
+    """The project's files before the script and after it."""
+    folder = setting.work / "before"
+    project.make(folder)
+    before = project.files(folder)
+    try:
+        return before, project.apply(setting.script, before)
+    except ValueError as error:
+        sys.exit(f"{setting.script_file}: {error}")
+
+
+def report(setting: Setting, sessions: dict[tuple[str, str], Session], before: dict[str, str],
+           expected: dict[str, str], limits: argparse.Namespace) -> bool:
     """Prints the table and what went wrong; whether anything did."""
-    project_folder = setting.work / "before"
-    project.make(project_folder)
-    before = project.files(project_folder)
-    expected = project.apply(setting.script, before)
     wrong, notes = [], []
     print(f"{'agent':<10} {'requests':>8} {'direct':>10} {'proxy':>10} {'ratio':>6} "
           f"{'predicted':>10} {'billed':>10} {'off by':>7} {'first reads':>11} {'seconds':>11}")

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import project
-from session import Session
+from session import PRUNED, Session
 
 # What agents print before a line of a file: numbers, with or without a mark.
 NUMBERED = re.compile(r"^\s*L?\d+(?:[:|→\t]\s?|-(?=\s))")
@@ -17,7 +17,9 @@ def rejections(session: Session) -> Counter:
 
 def problems(session: Session, script: dict, expected: dict[str, str]) -> list[str]:
     """What went wrong in a session, apart from its price and from rejections."""
-    found = list(session.problems)
+    if session.problems:
+        return session.problems
+    found = []
     total = 0
     for turn, said in enumerate(script["turns"]):
         total += sum(len(step) for step in said["steps"])
@@ -30,6 +32,8 @@ def problems(session: Session, script: dict, expected: dict[str, str]) -> list[s
     for row in session.rows:
         if row["failed_open"]:
             found.append(f"the proxy sent a request unpruned: {row['failed_open']}")
+    if session.way == PRUNED and len(billed_rows(session)) != len(session.billed()):
+        found.append(f"the ledger has {len(billed_rows(session))} of {len(session.billed())} billed requests")
     return found
 
 
@@ -53,17 +57,19 @@ def place(request: dict) -> tuple[int, int]:
     return request["progress"]["turn"], request["progress"]["calls"]
 
 
+def billed_rows(session: Session) -> list[dict]:
+    """The ledger's rows of requests that a model answered, in order."""
+    return [row for row in sorted(session.rows, key=lambda row: row["at"]) if row["usage"]["input"] is not None]
+
+
 def cache_reads(direct: Session, pruned: Session) -> tuple[int, int]:
     """Tokens that the proxy expected to be read from the cache, and those that were.
 
     Requests where the agent itself lost the cache are left out: no request body tells of it.
     """
     left_out = own_misses(direct)
-    rows = [row for row in sorted(pruned.rows, key=lambda row: row["at"]) if row["usage"]["input"] is not None]
-    if len(rows) != len(pruned.billed()):
-        raise ValueError(f"{pruned.agent}: {len(rows)} rows with usage in the ledger, {len(pruned.billed())} requests billed")
     predicted = billed = 0
-    for row, request in zip(rows, pruned.billed()):
+    for row, request in zip(billed_rows(pruned), pruned.billed()):
         expected = row["receipt"]["predicted_cache_read"]
         if expected is not None and not (request["progress"] and place(request) in left_out):
             predicted += expected

@@ -116,8 +116,9 @@ def apply(script: dict, before: dict[str, str]) -> dict[str, str]:
     for operation in operations(script):
         if "edit" in operation:
             path = operation["edit"]
-            if after.get(path, "").count(operation["old"]) != 1:
-                raise ValueError(f"the script edits a text that does not occur once in {path}: {operation['old']!r}")
+            # Patches of codex replace whole lines.
+            if f"\n{after.get(path, '')}".count(f"\n{operation['old']}\n") != 1 or after[path].count(operation["old"]) != 1:
+                raise ValueError(f"`old` must be whole lines that occur once in {path}: {operation['old']!r}")
             after[path] = after[path].replace(operation["old"], operation["new"])
         elif "write" in operation:
             after[operation["write"]] = operation["text"]
