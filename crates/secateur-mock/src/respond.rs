@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::chunks::Chunks;
 use crate::conduct::Conduct;
 use crate::request::{Api, Received};
@@ -146,30 +147,41 @@ fn model(
         stream_usage: body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)),
         counts_writes: cache::knows_breakpoints(api, &model),
     };
+    let (kind, text) = rendered(api, received, body["stream"] == true, &answer, &frame);
+    with_type(StatusCode::OK, kind, Bytes::from(text), conduct, shared)
+}
+
+/// Content type and text of an answer, in the form that the request asks for.
+fn rendered(
+    api: Api,
+    received: &Received,
+    streams: bool,
+    answer: &Answer,
+    frame: &wire::Frame<'_>,
+) -> (&'static str, String) {
     let path = received.uri.path();
     let query = received.uri.query().unwrap_or_default();
-    let (kind, text) = match api {
+    match api {
         Api::Gemini if path.ends_with(":streamGenerateContent") && query.contains("alt=sse") => {
-            ("text/event-stream", wire::events(api, &answer, &frame))
+            ("text/event-stream", wire::events(api, answer, frame))
         }
         Api::Gemini if path.ends_with(":streamGenerateContent") => (
             "application/json; charset=UTF-8",
-            wire::gemini_array(&answer, &frame),
+            wire::gemini_array(answer, frame),
         ),
         Api::Gemini => (
             "application/json; charset=UTF-8",
-            wire::json(api, &answer, &frame).to_string(),
+            wire::json(api, answer, frame).to_string(),
         ),
-        _ if body["stream"] == true => (
+        _ if streams => (
             "text/event-stream; charset=utf-8",
-            wire::events(api, &answer, &frame),
+            wire::events(api, answer, frame),
         ),
         _ => (
             "application/json",
-            wire::json(api, &answer, &frame).to_string(),
+            wire::json(api, answer, frame).to_string(),
         ),
-    };
-    with_type(StatusCode::OK, kind, Bytes::from(text), conduct, shared)
+    }
 }
 
 /// The body, if the provider takes it.
