@@ -15,12 +15,52 @@ const MAX_RECORDINGS: usize = 10_000;
 pub struct Answer {
     /// An id that depends on the request alone.
     pub id: u64,
-    /// Text, if it is not a call.
+    /// Text; empty: none.
     pub text: String,
-    /// Name and arguments of a tool call.
-    pub call: Option<(String, Value)>,
-    /// Thinking with its signature.
-    pub thinking: Option<(String, String)>,
+    /// Tool calls, in order.
+    pub calls: Vec<Call>,
+    /// What the model thought first.
+    pub thinking: Option<String>,
+}
+
+/// One tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// What its id is made of.
+    pub number: u64,
+    /// The tool.
+    pub name: String,
+    /// What it is given.
+    pub input: CallInput,
+}
+
+/// What a tool is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallInput {
+    /// Arguments by name.
+    Arguments(Value),
+    /// One text, for the custom tools of the Responses API.
+    Text(String),
+}
+
+impl CallInput {
+    /// The input as it is streamed.
+    #[must_use]
+    pub fn spelled(&self) -> String {
+        match self {
+            Self::Arguments(arguments) => arguments.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    /// The arguments; a text is the only one.
+    #[must_use]
+    pub fn arguments(&self) -> Value {
+        match self {
+            Self::Arguments(arguments) => arguments.clone(),
+            Self::Text(text) => json!({ "input": text }),
+        }
+    }
 }
 
 /// Answers by request.
@@ -57,42 +97,35 @@ impl Recordings {
 }
 
 fn compose(api: Api, body: &Value, id: u64, think: bool) -> Answer {
-    let thinking = think.then(|| {
-        let text = format!("The request is number {id:016x}; nothing more to it.");
-        let signature = crate::rules::sign(&text);
-        (text, signature)
-    });
-    if let Some(schema) = wanted_schema(api, body) {
-        let text = sample(&schema, &schema, 0).to_string();
-        return Answer {
-            id,
-            text,
-            call: None,
-            thinking,
-        };
-    }
-    if let Some((name, schema)) = first_tool(api, body)
+    let mut answer = Answer {
+        id,
+        text: String::new(),
+        calls: Vec::new(),
+        thinking: think.then(|| format!("The request is number {id:016x}; nothing more to it.")),
+    };
+    if wanted_schema(api, body).is_none()
+        && let Some((name, schema)) = first_tool(api, body)
         && !ends_with_a_result(api, body)
     {
-        let input = sample(&schema, &schema, 0);
-        return Answer {
-            id,
-            text: String::new(),
-            call: Some((name, input)),
-            thinking,
-        };
+        answer.calls.push(Call {
+            number: id,
+            name,
+            input: CallInput::Arguments(sample(&schema, &schema, 0)),
+        });
+    } else {
+        answer.text = closing_text(api, body, id);
+    }
+    answer
+}
+
+/// What is said where no tool is called: a value of the wanted schema, or a sentence.
+pub(crate) fn closing_text(api: Api, body: &Value, id: u64) -> String {
+    if let Some(schema) = wanted_schema(api, body) {
+        return sample(&schema, &schema, 0).to_string();
     }
     let turns = turns(api, body).map_or(1, Vec::len);
     // Characters of two, three and four bytes, so that a chunk can end inside one.
-    let text = format!(
-        "Understood: {turns} turns read, naïvely résuméd — 了解しました 🙂. Answer {id:016x}."
-    );
-    Answer {
-        id,
-        text,
-        call: None,
-        thinking,
-    }
+    format!("Understood: {turns} turns read, naïvely résuméd — 了解しました 🙂. Answer {id:016x}.")
 }
 
 fn turns(api: Api, body: &Value) -> Option<&Vec<Value>> {
@@ -183,7 +216,8 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
     match kind.as_str() {
         "string" => json!("Zürich"),
         "integer" => json!(7),
-        "number" => json!(7.5),
+        // Between 0 and 1, where scores and confidences lie.
+        "number" => json!(0.25),
         "boolean" => json!(true),
         "array" => match schema.get("items") {
             Some(items) => json!([sample(items, root, depth + 1)]),
@@ -220,15 +254,16 @@ mod tests {
         let tool = json!({"name":"weather","input_schema":{"type":"object",
             "properties":{"city":{"type":"string"},"days":{"type":"integer"}}}});
         let ask = json!({"tools":[tool],"messages":[{"role":"user","content":"hi"}]});
-        let (name, input) = recordings.answer(Api::Messages, &ask, false).call.unwrap();
-        assert_eq!((name.as_str(), &input["days"]), ("weather", &json!(7)));
+        let call = &recordings.answer(Api::Messages, &ask, false).calls[0];
+        let days = &call.input.arguments()["days"];
+        assert_eq!((call.name.as_str(), days), ("weather", &json!(7)));
         let done =
             json!({"tools":[tool],"messages":[{"role":"user","content":[{"type":"tool_result"}]}]});
         assert!(
             recordings
                 .answer(Api::Messages, &done, false)
-                .call
-                .is_none()
+                .calls
+                .is_empty()
         );
     }
 }

@@ -10,11 +10,12 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::chunks::Chunks;
 use crate::conduct::Conduct;
 use crate::request::{Api, Received};
-use crate::server::Shared;
-use crate::{rules, wire};
+use crate::server::{Exchange, Shared};
+use crate::{cache, rules, wire};
 
 pub(crate) async fn respond(
     request: Request<Incoming>,
@@ -77,7 +78,11 @@ pub(crate) async fn respond(
     }
     Ok(match received.api() {
         Some((api, only_counts)) => model(api, only_counts, &received, conduct, &shared),
-        None => elsewhere(&received, &shared),
+        None => {
+            let response = elsewhere(&received, &shared);
+            shared.observe(&Exchange::passed(&received, response.status()));
+            response
+        }
     })
 }
 
@@ -89,85 +94,119 @@ fn model(
     conduct: Conduct,
     shared: &Arc<Shared>,
 ) -> Response<Chunks> {
-    let reject = |status: StatusCode, message: &str| {
-        shared.rejected.fetch_add(1, Ordering::Relaxed);
-        plain(status, &wire::error(api, status.as_u16(), message), shared)
-    };
-    if received.headers.contains_key(header::CONTENT_ENCODING) {
-        return reject(StatusCode::BAD_REQUEST, "the body must not be compressed");
-    }
-    let body: Value = match serde_json::from_slice(&received.body) {
+    let body = match accepted(api, only_counts, received) {
         Ok(body) => body,
-        Err(error) => {
-            return reject(
-                StatusCode::BAD_REQUEST,
-                &format!("we could not parse the JSON body of your request: {error}"),
-            );
+        Err(message) => {
+            shared.rejected.fetch_add(1, Ordering::Relaxed);
+            let status = StatusCode::BAD_REQUEST;
+            shared.observe(&Exchange {
+                received,
+                status: status.as_u16(),
+                rejection: Some(&message),
+                usage: None,
+                progress: None,
+            });
+            let error = wire::error(api, status.as_u16(), &message);
+            return plain(status, &error, shared);
         }
     };
-    if api == Api::Messages
-        && !only_counts
-        && body["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0)
-    {
-        return reject(StatusCode::BAD_REQUEST, "max_tokens: field required");
-    }
-    if let Err(message) = rules::check(api, &body) {
-        return reject(StatusCode::BAD_REQUEST, &message);
-    }
     let model = body["model"]
         .as_str()
         .or(received.model_in_path())
         .unwrap_or("unknown")
         .to_owned();
-    let (answer, mut usage) = {
-        let mut state = shared.state();
-        let answer = state.recordings.answer(api, &body, conduct.think);
-        let usage = state.cache.count(api, &model, &body);
-        (answer, usage)
-    };
     if only_counts {
         let key = if api == Api::Gemini {
             "totalTokens"
         } else {
             "input_tokens"
         };
-        return plain(StatusCode::OK, &json!({key: usage.input_tokens}), shared);
+        let tokens = cache::input_tokens(api, &model, &body);
+        shared.observe(&Exchange::passed(received, StatusCode::OK));
+        return plain(StatusCode::OK, &json!({key: tokens}), shared);
     }
+    let (answer, progress, mut usage) = {
+        let mut state = shared.state();
+        let composed = state.recordings.answer(api, &body, conduct.think);
+        let usage = state.cache.count(api, &model, &body);
+        let (answer, progress) = match &shared.options.session {
+            Some(script) => script.answer(api, &body, composed.id),
+            None => (composed, None),
+        };
+        (answer, progress, usage)
+    };
     usage.output_tokens = wire::output_tokens(&model, &answer);
+    shared.observe(&Exchange {
+        usage: Some((usage, usage.input_cost(api, &model))),
+        progress,
+        ..Exchange::passed(received, StatusCode::OK)
+    });
     let frame = wire::Frame {
         model: &model,
         usage,
         stream_usage: body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)),
+        counts_writes: cache::knows_breakpoints(api, &model),
     };
+    let (kind, text) = rendered(api, received, body["stream"] == true, &answer, &frame);
+    with_type(StatusCode::OK, kind, Bytes::from(text), conduct, shared)
+}
+
+/// Content type and text of an answer, in the form that the request asks for.
+fn rendered(
+    api: Api,
+    received: &Received,
+    streams: bool,
+    answer: &Answer,
+    frame: &wire::Frame<'_>,
+) -> (&'static str, String) {
     let path = received.uri.path();
     let query = received.uri.query().unwrap_or_default();
-    let (kind, text) = match api {
+    match api {
         Api::Gemini if path.ends_with(":streamGenerateContent") && query.contains("alt=sse") => {
-            ("text/event-stream", wire::events(api, &answer, &frame))
+            ("text/event-stream", wire::events(api, answer, frame))
         }
         Api::Gemini if path.ends_with(":streamGenerateContent") => (
             "application/json; charset=UTF-8",
-            wire::gemini_array(&answer, &frame),
+            wire::gemini_array(answer, frame),
         ),
         Api::Gemini => (
             "application/json; charset=UTF-8",
-            wire::json(api, &answer, &frame).to_string(),
+            wire::json(api, answer, frame).to_string(),
         ),
-        _ if body["stream"] == true => (
+        _ if streams => (
             "text/event-stream; charset=utf-8",
-            wire::events(api, &answer, &frame),
+            wire::events(api, answer, frame),
         ),
         _ => (
             "application/json",
-            wire::json(api, &answer, &frame).to_string(),
+            wire::json(api, answer, frame).to_string(),
         ),
-    };
-    with_type(StatusCode::OK, kind, Bytes::from(text), conduct, shared)
+    }
+}
+
+/// The body, if the provider takes it.
+fn accepted(api: Api, only_counts: bool, received: &Received) -> Result<Value, String> {
+    if received.headers.contains_key(header::CONTENT_ENCODING) {
+        return Err("the body must not be compressed".to_owned());
+    }
+    let body: Value = serde_json::from_slice(&received.body)
+        .map_err(|error| format!("we could not parse the JSON body of your request: {error}"))?;
+    let has_limit = body["max_tokens"].as_u64().is_some_and(|tokens| tokens > 0);
+    if api == Api::Messages && !only_counts && !has_limit {
+        return Err("max_tokens: field required".to_owned());
+    }
+    rules::check(api, &body)?;
+    Ok(body)
 }
 
 /// Lists of models, files, and nothing else.
 fn elsewhere(received: &Received, shared: &Arc<Shared>) -> Response<Chunks> {
     let path = received.uri.path();
+    if received.headers.contains_key(header::UPGRADE) {
+        // WebSockets: a client that is told so at once goes on over HTTP.
+        let error = wire::error(received.error_api(), 426, "no WebSocket here");
+        return plain(StatusCode::UPGRADE_REQUIRED, &error, shared);
+    }
     let models = ["gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro"];
     let value = match (received.method.as_str(), path) {
         ("GET", "/v1beta/models") => {
@@ -183,12 +222,14 @@ fn elsewhere(received: &Received, shared: &Arc<Shared>) -> Response<Chunks> {
                 .map(|id| json!({"id": id, "object": "model", "type": "model", "display_name": id,
                     "created": 1_760_000_000, "created_at": "2025-10-09T00:00:00Z", "owned_by": "mock"}))
                 .collect();
-            json!({"object": "list", "data": models, "has_more": false, "first_id": models[0]["id"], "last_id": models[2]["id"]})
+            // codex reads a list of its own from the same place.
+            json!({"object": "list", "models": [], "data": models, "has_more": false, "first_id": models[0]["id"], "last_id": models[2]["id"]})
         }
         ("POST", "/v1/files") => {
             json!({"id": "file_mock", "object": "file", "bytes": received.body.len(),
             "created_at": 1_760_000_000, "filename": "upload", "purpose": "user_data", "status": "processed"})
         }
+        ("HEAD", "/") => Value::Null,
         ("GET", "/v1/files") => json!({"object": "list", "data": [], "has_more": false}),
         _ => {
             let error = wire::error(received.error_api(), 404, &format!("nothing at {path}"));

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
 
 use crate::answer::Recordings;
-use crate::cache::PrefixCache;
+use crate::cache::{PromptCache, Usage};
 use crate::conduct::Conduct;
 use crate::request::Received;
 use crate::respond::respond;
+use crate::script::{Progress, Script};
 
 /// A response that a test prescribes.
 #[derive(Clone, Debug)]
@@ -28,7 +30,38 @@ pub struct Scripted {
     pub body: Bytes,
 }
 
-type Script = Arc<dyn Fn(&Received) -> Option<Scripted> + Send + Sync>;
+type Prescribe = Arc<dyn Fn(&Received) -> Option<Scripted> + Send + Sync>;
+
+/// What became of one request.
+#[derive(Debug)]
+pub struct Exchange<'x> {
+    /// The request.
+    pub received: &'x Received,
+    /// Status of the response.
+    pub status: u16,
+    /// Which rule it broke.
+    pub rejection: Option<&'x str>,
+    /// Its tokens, and what its input costs in tokens at the price of plain input; only for
+    /// requests that a model answered.
+    pub usage: Option<(Usage, f64)>,
+    /// How far the scripted session is.
+    pub progress: Option<Progress>,
+}
+
+impl<'x> Exchange<'x> {
+    /// A request that no rule was broken by and no model answered.
+    pub(crate) fn passed(received: &'x Received, status: StatusCode) -> Self {
+        Self {
+            received,
+            status: status.as_u16(),
+            rejection: None,
+            usage: None,
+            progress: None,
+        }
+    }
+}
+
+type Observe = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 
 /// How a mock is set up.
 #[derive(Clone, Default)]
@@ -36,7 +69,11 @@ pub struct MockOptions {
     /// Keep every request, for [`Mock::received`]. Default false.
     pub keep_requests: bool,
     /// Prescribes responses; `None` from it lets the mock answer. Default none.
-    pub script: Option<Script>,
+    pub script: Option<Prescribe>,
+    /// Leads a coding agent through a session. Default none: answers are composed.
+    pub session: Option<Script>,
+    /// Is called for every request, before its response. Default none.
+    pub observe: Option<Observe>,
     /// How the mock behaves where a request does not say. Default well.
     pub conduct: Conduct,
 }
@@ -54,7 +91,7 @@ impl std::fmt::Debug for MockOptions {
 pub(crate) struct State {
     pub(crate) received: Vec<Received>,
     pub(crate) recordings: Recordings,
-    pub(crate) cache: PrefixCache,
+    pub(crate) cache: PromptCache,
 }
 
 #[derive(Debug)]
@@ -69,6 +106,12 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn observe(&self, exchange: &Exchange<'_>) {
+        if let Some(observe) = &self.options.observe {
+            observe(exchange);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::list;
+use super::{is_forged, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
     let contents = list(body, "contents")?;
@@ -32,6 +32,11 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
                 "contents[{at}].parts[{part}]: required oneof field 'data' must have one initialized field"
             ));
         }
+        if let Some(part) = parts.iter().position(has_foreign_signature) {
+            return Err(format!(
+                "contents[{at}].parts[{part}].thoughtSignature: thought signature is not valid"
+            ));
+        }
         let count = |key: &str| parts.iter().filter(|part| part.get(key).is_some()).count();
         let (calls, responses) = (count("functionCall"), count("functionResponse"));
         if responses != calls_before && (responses > 0 || calls_before > 0) {
@@ -53,6 +58,14 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
     Ok(())
 }
 
+/// This provider signs a call by its name.
+fn has_foreign_signature(part: &Value) -> bool {
+    is_forged(
+        text(part, "thoughtSignature"),
+        text(&part["functionCall"], "name"),
+    )
+}
+
 fn is_empty(part: &Value) -> bool {
     let Some(object) = part.as_object() else {
         return true;
@@ -64,6 +77,7 @@ fn is_empty(part: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sign;
     use super::*;
     use serde_json::json;
 
@@ -88,6 +102,7 @@ mod tests {
             json!([user, model, call, both]),
             json!([{"role":"user","parts":[]}]),
             json!([{"role":"user","parts":[{}]}]),
+            json!([user, {"role":"model","parts":[{"text":"a","thoughtSignature":sign("f")}]}]),
         ] {
             assert!(verdict(&wrong).is_err(), "{wrong}");
         }

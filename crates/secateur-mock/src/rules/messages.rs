@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{list, sign, text};
+use super::{is_forged, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
     if body["model"].as_str().is_none_or(str::is_empty) {
@@ -118,10 +118,7 @@ fn content(message: &Value, at: usize, may_be_empty: bool) -> Result<(), String>
 
 fn thinking(block: &Value, role: &str, at: usize) -> Result<(), String> {
     let signature = text(block, "signature");
-    let is_ours = signature.starts_with("mock-");
-    if role != "assistant"
-        || signature.is_empty()
-        || (is_ours && sign(text(block, "thinking")) != signature)
+    if role != "assistant" || signature.is_empty() || is_forged(signature, text(block, "thinking"))
     {
         return Err(format!(
             "messages.{at}: invalid `signature` in `thinking` block"
@@ -132,6 +129,7 @@ fn thinking(block: &Value, role: &str, at: usize) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sign;
     use super::*;
     use serde_json::json;
 

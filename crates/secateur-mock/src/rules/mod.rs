@@ -5,6 +5,7 @@
 
 mod chat;
 mod gemini;
+mod markers;
 mod messages;
 mod responses;
 
@@ -12,6 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
+use crate::cache::knows_breakpoints;
 use crate::request::Api;
 
 /// Judges a request as its provider would.
@@ -22,10 +24,20 @@ pub fn check(api: Api, body: &Value) -> Result<(), String> {
     if !body.is_object() {
         return Err("the request must be a JSON object".to_owned());
     }
+    let has_breakpoints = knows_breakpoints(api, text(body, "model"));
     match api {
-        Api::Chat => chat::check(body),
-        Api::Responses => responses::check(body),
-        Api::Messages => messages::check(body),
+        Api::Chat => {
+            markers::check_breakpoints(&body["messages"], has_breakpoints)?;
+            chat::check(body)
+        }
+        Api::Responses => {
+            markers::check_breakpoints(&body["input"], has_breakpoints)?;
+            responses::check(body)
+        }
+        Api::Messages => {
+            markers::check_cache_control(body)?;
+            messages::check(body)
+        }
         Api::Gemini => gemini::check(body),
     }
 }
@@ -42,6 +54,11 @@ fn list<'b>(body: &'b Value, key: &str) -> Result<&'b Vec<Value>, String> {
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
+}
+
+/// Whether a signature is this provider's own and does not fit the text that it came with.
+fn is_forged(signature: &str, thinking: &str) -> bool {
+    signature.starts_with("mock-") && sign(thinking) != signature
 }
 
 /// The signature of a thinking text of ours.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{list, text};
+use super::{is_forged, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
     if body["model"].as_str().is_none_or(str::is_empty) && body["prompt"].is_null() {
@@ -34,6 +34,13 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
                 open.retain(|&waiting| waiting != id);
             }
             "reasoning" => {
+                let summary = text(&item["summary"][0], "text");
+                if is_forged(text(item, "encrypted_content"), summary) {
+                    return Err(format!(
+                        "the encrypted content of item '{}' could not be verified",
+                        text(item, "id")
+                    ));
+                }
                 let follower = items[at + 1..]
                     .iter()
                     .find(|next| text(next, "type") != "reasoning");
@@ -78,6 +85,7 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sign;
     use super::*;
     use serde_json::json;
 
@@ -100,5 +108,18 @@ mod tests {
             assert!(verdict(wrong).is_err(), "{wrong:?}");
         }
         check(&json!({"model":"m","previous_response_id":"p","input":[output]})).unwrap();
+    }
+
+    #[test]
+    fn encrypted_reasoning_belongs_to_its_summary() {
+        let user = json!({"role":"user","content":"a"});
+        let answer = json!({"role":"assistant","content":"b"});
+        let verdict = |summary: &str| {
+            let reasoning = json!({"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":summary}],
+                "encrypted_content":sign("plan")});
+            check(&json!({"model":"m","input":[user, reasoning, answer]}))
+        };
+        verdict("plan").unwrap();
+        assert!(verdict("another plan").is_err());
     }
 }

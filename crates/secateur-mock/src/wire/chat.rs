@@ -2,40 +2,49 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Frame, event, pieces};
+use super::{Answer, Frame, cached_details, event, pieces};
+use crate::answer::Call;
 
 fn usage(frame: &Frame<'_>) -> Value {
     let usage = frame.usage;
+    let mut details = cached_details(frame);
+    details["audio_tokens"] = json!(0);
     json!({
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens, "audio_tokens": 0},
+        "prompt_tokens_details": details,
         "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0}
     })
 }
 
-fn call_id(answer: &Answer) -> String {
-    format!("call_{:016x}", answer.id)
+fn call_id(call: &Call) -> String {
+    format!("call_{:016x}", call.number)
+}
+
+fn reason(answer: &Answer) -> &'static str {
+    if answer.calls.is_empty() {
+        "stop"
+    } else {
+        "tool_calls"
+    }
 }
 
 pub(super) fn json(answer: &Answer, frame: &Frame<'_>) -> Value {
-    let (message, reason) = match &answer.call {
-        Some((name, input)) => (
-            json!({"role": "assistant", "content": null, "refusal": null, "tool_calls": [{
-                "id": call_id(answer), "type": "function",
-                "function": {"name": name, "arguments": input.to_string()}}]}),
-            "tool_calls",
-        ),
-        None => (
-            json!({"role": "assistant", "content": answer.text, "refusal": null}),
-            "stop",
-        ),
-    };
+    let text = (!answer.text.is_empty()).then_some(&answer.text);
+    let mut message = json!({"role": "assistant", "content": text, "refusal": null});
+    if !answer.calls.is_empty() {
+        let calls = answer.calls.iter();
+        let calls = calls.map(|call| {
+            json!({"id": call_id(call), "type": "function",
+                "function": {"name": call.name, "arguments": call.input.arguments().to_string()}})
+        });
+        message["tool_calls"] = calls.collect();
+    }
     json!({
         "id": format!("chatcmpl-{:016x}", answer.id), "object": "chat.completion", "created": 1_760_000_000,
         "model": frame.model,
-        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": reason}],
+        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": reason(answer)}],
         "usage": usage(frame), "service_tier": "default"
     })
 }
@@ -54,29 +63,23 @@ pub(super) fn events(answer: &Answer, frame: &Frame<'_>) -> String {
         )
     };
     let mut out = delta(json!({"role": "assistant", "content": ""}), Value::Null);
-    let reason = match &answer.call {
-        Some((name, input)) => {
+    for piece in pieces(&answer.text) {
+        out += &delta(json!({"content": piece}), Value::Null);
+    }
+    for (at, call) in answer.calls.iter().enumerate() {
+        out += &delta(
+            json!({"tool_calls": [{"index": at, "id": call_id(call), "type": "function",
+                "function": {"name": call.name, "arguments": ""}}]}),
+            Value::Null,
+        );
+        for piece in pieces(&call.input.arguments().to_string()) {
             out += &delta(
-                json!({"tool_calls": [{"index": 0, "id": call_id(answer), "type": "function",
-                    "function": {"name": name, "arguments": ""}}]}),
+                json!({"tool_calls": [{"index": at, "function": {"arguments": piece}}]}),
                 Value::Null,
             );
-            for piece in pieces(&input.to_string()) {
-                out += &delta(
-                    json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}),
-                    Value::Null,
-                );
-            }
-            "tool_calls"
         }
-        None => {
-            for piece in pieces(&answer.text) {
-                out += &delta(json!({"content": piece}), Value::Null);
-            }
-            "stop"
-        }
-    };
-    out += &delta(json!({}), json!(reason));
+    }
+    out += &delta(json!({}), json!(reason(answer)));
     if frame.stream_usage {
         out += &chunk(json!([]), usage(frame));
     }

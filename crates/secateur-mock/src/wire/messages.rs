@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Frame, named_event, pieces};
+use crate::answer::Call;
+use crate::rules::sign;
 
 fn usage(frame: &Frame<'_>, output_tokens: usize) -> Value {
     let usage = frame.usage;
@@ -10,7 +12,8 @@ fn usage(frame: &Frame<'_>, output_tokens: usize) -> Value {
         "input_tokens": usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens,
         "cache_creation_input_tokens": usage.cache_write_tokens,
         "cache_read_input_tokens": usage.cache_read_tokens,
-        "cache_creation": {"ephemeral_5m_input_tokens": usage.cache_write_tokens, "ephemeral_1h_input_tokens": 0},
+        "cache_creation": {"ephemeral_5m_input_tokens": usage.cache_write_tokens - usage.long_write_tokens,
+            "ephemeral_1h_input_tokens": usage.long_write_tokens},
         "output_tokens": output_tokens,
         "service_tier": "standard"
     })
@@ -31,28 +34,31 @@ fn message(
 }
 
 fn reason(answer: &Answer) -> &'static str {
-    if answer.call.is_some() {
-        "tool_use"
-    } else {
+    if answer.calls.is_empty() {
         "end_turn"
+    } else {
+        "tool_use"
     }
 }
 
-fn call_id(answer: &Answer) -> String {
-    format!("toolu_{:016x}", answer.id)
+fn call_id(call: &Call) -> String {
+    format!("toolu_{:016x}", call.number)
 }
 
 pub(super) fn json(answer: &Answer, frame: &Frame<'_>) -> Value {
     let mut content = Vec::new();
-    if let Some((text, signature)) = &answer.thinking {
-        content.push(json!({"type": "thinking", "thinking": text, "signature": signature}));
+    if let Some(text) = &answer.thinking {
+        content.push(json!({"type": "thinking", "thinking": text, "signature": sign(text)}));
     }
-    content.push(match &answer.call {
-        Some((name, input)) => {
-            json!({"type": "tool_use", "id": call_id(answer), "name": name, "input": input})
-        }
-        None => json!({"type": "text", "text": answer.text}),
-    });
+    if !answer.text.is_empty() {
+        content.push(json!({"type": "text", "text": answer.text}));
+    }
+    for call in &answer.calls {
+        content.push(
+            json!({"type": "tool_use", "id": call_id(call), "name": call.name,
+            "input": call.input.arguments()}),
+        );
+    }
     message(
         answer,
         frame,
@@ -87,32 +93,29 @@ pub(super) fn events(answer: &Answer, frame: &Frame<'_>) -> String {
         out += &send("content_block_stop", json!({"index": index}));
         index += 1;
     };
-    if let Some((text, signature)) = &answer.thinking {
+    if let Some(text) = &answer.thinking {
         let mut deltas: Vec<Value> = pieces(text)
             .into_iter()
             .map(|piece| json!({"type": "thinking_delta", "thinking": piece}))
             .collect();
-        deltas.push(json!({"type": "signature_delta", "signature": signature}));
+        deltas.push(json!({"type": "signature_delta", "signature": sign(text)}));
         block(
             json!({"type": "thinking", "thinking": "", "signature": ""}),
             deltas,
         );
     }
-    match &answer.call {
-        Some((name, input)) => {
-            let deltas = pieces(&input.to_string()).into_iter();
-            let deltas =
-                deltas.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
-            block(
-                json!({"type": "tool_use", "id": call_id(answer), "name": name, "input": {}}),
-                deltas.collect(),
-            );
-        }
-        None => {
-            let deltas = pieces(&answer.text).into_iter();
-            let deltas = deltas.map(|piece| json!({"type": "text_delta", "text": piece}));
-            block(json!({"type": "text", "text": ""}), deltas.collect());
-        }
+    if !answer.text.is_empty() {
+        let deltas = pieces(&answer.text).into_iter();
+        let deltas = deltas.map(|piece| json!({"type": "text_delta", "text": piece}));
+        block(json!({"type": "text", "text": ""}), deltas.collect());
+    }
+    for call in &answer.calls {
+        let deltas = pieces(&call.input.arguments().to_string()).into_iter();
+        let deltas = deltas.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
+        block(
+            json!({"type": "tool_use", "id": call_id(call), "name": call.name, "input": {}}),
+            deltas.collect(),
+        );
     }
     out += &send(
         "message_delta",

@@ -18,6 +18,8 @@ pub(crate) struct Frame<'f> {
     pub(crate) usage: Usage,
     /// Whether a chat stream ends with a usage event.
     pub(crate) stream_usage: bool,
+    /// Whether OpenAI's usage tells what was written to the cache.
+    pub(crate) counts_writes: bool,
 }
 
 /// The answer as one JSON value.
@@ -76,12 +78,21 @@ pub(crate) fn error(api: Api, status: u16, message: &str) -> Value {
 /// Tokens of what the answer says.
 pub(crate) fn output_tokens(model: &str, answer: &Answer) -> usize {
     let tokens = |text: &str| tokens(model, text);
-    let call = answer
-        .call
-        .as_ref()
-        .map(|(name, input)| tokens(name) + tokens(&input.to_string()));
-    let thinking = answer.thinking.as_ref().map(|(text, _)| tokens(text));
-    tokens(&answer.text) + call.unwrap_or(0) + thinking.unwrap_or(0)
+    let calls: usize = answer
+        .calls
+        .iter()
+        .map(|call| tokens(&call.name) + tokens(&call.input.spelled()))
+        .sum();
+    tokens(&answer.text) + calls + answer.thinking.as_deref().map_or(0, tokens)
+}
+
+/// OpenAI's details of the input, in both of its APIs.
+fn cached_details(frame: &Frame<'_>) -> Value {
+    let mut details = json!({"cached_tokens": frame.usage.cache_read_tokens});
+    if frame.counts_writes {
+        details["cache_write_tokens"] = json!(frame.usage.cache_write_tokens);
+    }
+    details
 }
 
 /// A text in pieces of a few characters, as models stream it.

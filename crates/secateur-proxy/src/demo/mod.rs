@@ -256,7 +256,7 @@ fn print(out: &mut dyn Write, rows: &[Played], rejected: usize) -> Result<(), Co
         .collect();
     writeln!(
         out,
-        "\nCosts are list prices at the cache tiers, by the provider's simulated prefix cache (tokens by characters, as they are predicted)."
+        "\nCosts are list prices at the cache tiers, by the provider's simulated cache, which follows its real rules (tokens by characters, as they are predicted)."
     )?;
     writeln!(
         out,
