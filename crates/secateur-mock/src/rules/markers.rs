@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cache::MAX_MARKERS;
+use crate::cache::max_markers;
 
 /// Anthropic's rules for `cache_control`; a marker of `null` is none.
 pub(super) fn check_cache_control(body: &Value) -> Result<(), String> {
@@ -29,9 +29,10 @@ pub(super) fn check_cache_control(body: &Value) -> Result<(), String> {
         }
     }
     collect(body, "body", &mut markers);
-    if markers.len() > MAX_MARKERS {
+    let most = max_markers();
+    if markers.len() > most {
         return Err(format!(
-            "A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {}.",
+            "A maximum of {most} blocks with cache_control may be provided. Found {}.",
             markers.len()
         ));
     }

@@ -69,9 +69,8 @@ impl SimulatedCache {
         let (hit, written_at): (Option<usize>, Vec<(usize, Life)>) = match rules.kind {
             CacheKind::None => (None, Vec::new()),
             CacheKind::Automatic => {
-                let held = keys.iter().take_while(|key| is_live(key)).count();
                 let everywhere = (0..keys.len()).map(|at| (at, Life::Usual));
-                (held.checked_sub(1), everywhere.collect())
+                (keys.iter().rposition(is_live), everywhere.collect())
             }
             CacheKind::Marked | CacheKind::Breakpoints => {
                 let live: Vec<u32> = (0..)
