@@ -95,7 +95,7 @@ fn cannot_capture(
 
 /// What one address may take, so that it cannot take everything.
 fn most_of(max_connections: usize) -> usize {
-    (max_connections / 4 * 3).max(1)
+    (max_connections * 3 / 4).max(1)
 }
 
 impl Reader<'_> {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OverBudget;
 
-/// See the module.
+/// Counts the bytes that are held, up to a limit.
 #[derive(Debug)]
 pub(crate) struct ByteBudget {
     limit: AtomicUsize,

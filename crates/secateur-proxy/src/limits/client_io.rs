@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::stall_timer::{Pace, StallTimer};
 
-/// See the module.
+/// A socket whose writes fail once the client takes too little for too long.
 #[derive(Debug)]
 pub(crate) struct ClientIo {
     socket: TokioIo<TcpStream>,
@@ -29,19 +29,18 @@ impl ClientIo {
         }
     }
 
-    fn watch<T>(
+    fn watch(
         &mut self,
-        written: Poll<Result<T>>,
-        bytes: impl FnOnce(&T) -> u64,
+        written: Poll<Result<usize>>,
         context: &mut Context<'_>,
-    ) -> Poll<Result<T>> {
+    ) -> Poll<Result<usize>> {
         match written {
-            Poll::Ready(Ok(done)) => {
+            Poll::Ready(Ok(count)) => {
                 // Only what went out after a wait says anything about the client: the rest is the kernel's buffer.
                 if std::mem::take(&mut self.is_blocked) {
-                    self.writes.moved(bytes(&done));
+                    self.writes.moved(count as u64);
                 }
-                Poll::Ready(Ok(done))
+                Poll::Ready(Ok(count))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
@@ -72,7 +71,7 @@ impl Write for ClientIo {
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.watch(written, |&count| count as u64, context)
+        self.watch(written, context)
     }
 
     fn poll_write_vectored(
@@ -81,7 +80,7 @@ impl Write for ClientIo {
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
-        self.watch(written, |&count| count as u64, context)
+        self.watch(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {

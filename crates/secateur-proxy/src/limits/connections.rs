@@ -13,7 +13,7 @@ pub(crate) enum Admission {
     HealthOnly,
 }
 
-/// See the module.
+/// Counts open connections, in all and by address.
 #[derive(Debug)]
 pub(crate) struct Connections {
     max: usize,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// See the module. Cheap to clone.
+/// The slots of all chains. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots(Arc<Mutex<State>>);
 

@@ -29,7 +29,7 @@ impl Pace {
     }
 }
 
-/// See the module.
+/// Measures how long a peer keeps the proxy waiting, and says when that is too long.
 #[derive(Debug)]
 pub(crate) struct StallTimer {
     pace: Pace,

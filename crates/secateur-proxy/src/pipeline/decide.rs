@@ -3,7 +3,6 @@
 //! What counts is the chain's own running time, decoding included. Waiting for a slot may take as long again. A
 //! chain that stalls keeps its slot, so that stalled ones cannot pile up.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -96,9 +95,7 @@ pub(crate) async fn decide(
         let (clock, byte_budget) = (Arc::clone(&clock), Arc::clone(byte_budget));
         tokio::task::spawn_blocking(move || {
             let _slot = slot;
-            catch_unwind(AssertUnwindSafe(|| {
-                work(job, encoded, &clock, &byte_budget)
-            }))
+            work(job, encoded, &clock, &byte_budget)
         })
     };
     loop {
@@ -107,15 +104,15 @@ pub(crate) async fn decide(
         let done = tokio::time::timeout_at(end.into(), &mut running).await;
         let time = clock.time(waited, clock.started.elapsed());
         let failed = match done {
-            Ok(Ok(Ok(Ok((mut decision, body))))) => {
+            Ok(Ok(Ok((mut decision, body)))) => {
                 decision.time = Some(time);
                 let body = Some(body);
                 return Ok(Decided { decision, body });
             }
-            Ok(Ok(Ok(Err(DecodeError::NoRoom)))) => return Err(OverBudget),
-            Ok(Ok(Ok(Err(DecodeError::OverTime)))) => FailOpen::OverBudget,
-            Ok(Ok(Ok(Err(error)))) => FailOpen::Encoding(error.reason()),
-            Ok(_) => FailOpen::Panicked,
+            Ok(Ok(Err(DecodeError::NoRoom))) => return Err(OverBudget),
+            Ok(Ok(Err(DecodeError::OverTime))) => FailOpen::OverBudget,
+            Ok(Ok(Err(error))) => FailOpen::Encoding(error.reason()),
+            Ok(Err(_)) => FailOpen::Panicked,
             // The body grew while it was decoded, and its time with it.
             Err(_) if clock.budget() > budget => continue,
             Err(_) => FailOpen::OverBudget,

@@ -55,7 +55,7 @@ impl ConnectFailureKind {
     }
 }
 
-/// See the module.
+/// A connection that did not come about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectFailure {
     pub(crate) kind: ConnectFailureKind,
