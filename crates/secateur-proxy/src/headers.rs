@@ -4,6 +4,8 @@
 //! RFC 9110 section 7.6.1, whatever `connection` names, and the framing of the body, which each side
 //! writes itself from the body that it sends.
 
+use std::cell::Cell;
+
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 fn is_hop_by_hop(name: &str) -> bool {
@@ -109,10 +111,17 @@ pub(crate) fn add_beta(headers: &mut HeaderMap, beta: &'static str) {
 
 /// An upstream's headers, ready for the client. What only the proxy may say is not the upstream's to say.
 pub(crate) fn to_client(headers: &mut HeaderMap) {
-    strip(headers, |name| {
-        name.starts_with("x-secateur-") || name.starts_with("x-tessera-")
+    // Noted on the way, so that responses without cookies pay for no second look.
+    let has_cookies = Cell::new(false);
+    strip(headers, |name| match name.as_bytes() {
+        [b'x', b'-', ..] => name.starts_with("x-secateur-") || name.starts_with("x-tessera-"),
+        b"set-cookie" => {
+            has_cookies.set(true);
+            false
+        }
+        _ => false,
     });
-    if headers.contains_key(header::SET_COOKIE) {
+    if has_cookies.get() {
         drop_own_set_cookies(headers);
     }
 }

@@ -1,6 +1,6 @@
 //! Requests that no server should answer as if nothing was wrong with them.
 
-use http::{HeaderMap, Request, Version, header};
+use http::{HeaderMap, Method, Request, Version, header};
 
 use crate::error_shape::Refusal;
 
@@ -11,7 +11,8 @@ pub(crate) fn misaddressed<B>(request: &Request<B>) -> Option<Refusal> {
         return Some(Refusal::BadHost);
     }
     // Clients that prefer a WebSocket fall back to plain requests when they are told so at once.
-    is_websocket(headers).then_some(Refusal::NoWebSocket)
+    let is_websocket = request.method() == Method::GET && is_websocket(headers);
+    is_websocket.then_some(Refusal::NoWebSocket)
 }
 
 /// RFC 9112, 3.2: no more than one `host`, and one in HTTP/1.1. Parsers disagree on which of two counts, and so would the
