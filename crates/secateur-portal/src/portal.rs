@@ -8,11 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use secateur_ledger::moment::{Moment, now};
 use secateur_ledger::{Ledger, Millis};
 use secateur_proxy::own_names::{host_of, is_known_host};
-use secateur_proxy::{Pages, is_page_path};
+use secateur_proxy::{PageBody, Pages, is_page_path};
 
 use crate::access::{Attempts, PortalToken, Session, Sessions, client, is_own_form, port};
 use crate::catalog::Catalog;
@@ -329,7 +328,7 @@ impl Pages for Portal {
 
     fn respond(
         &self,
-        request: Request<Incoming>,
+        request: Request<PageBody>,
     ) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send + '_>> {
         Box::pin(self.answer(request))
     }

@@ -55,6 +55,19 @@ impl FailOpen {
     }
 }
 
+/// What the chain's run over a body took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainTime {
+    /// Waiting for a slot.
+    pub waited: Duration,
+    /// Decoding the body and running the mechanics.
+    pub ran: Duration,
+    /// How long each of the two may take for this body.
+    pub budget: Duration,
+    /// Bytes of the body, as far as it was decoded.
+    pub body_bytes: usize,
+}
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
@@ -64,6 +77,8 @@ pub enum Ended {
     Refused(&'static str),
     /// The client went away first.
     ClientGone,
+    /// The proxy stopped before it was over.
+    CutOff,
     /// The response broke off.
     UpstreamBroke,
     /// The response stood still for too long.
@@ -78,6 +93,7 @@ impl Ended {
             Self::Complete => "complete",
             Self::Refused(reason) => reason,
             Self::ClientGone => "client-gone",
+            Self::CutOff => "cut-off",
             Self::UpstreamBroke => "upstream-broke",
             Self::UpstreamStalled => "upstream-stalled",
         }
@@ -140,6 +156,8 @@ pub struct AuditEvent {
     pub report: Option<Arc<Report>>,
     /// Why the original went out although a mechanic was on.
     pub failed_open: Option<FailOpen>,
+    /// What the chain took, where it ran.
+    pub chain_time: Option<ChainTime>,
     /// Whether the provider rejected the mutated body and the original was sent: a strike against
     /// `struck_stack`.
     pub retried_original: bool,
@@ -162,6 +180,8 @@ pub struct AuditEvent {
     pub chars_after: Option<u64>,
     /// The upstream's status; `None`: there was no response.
     pub upstream_status: Option<u16>,
+    /// Why there was no response, with the upstream's host; no text of the request or the response.
+    pub upstream_error: Option<String>,
     /// The status that the client got.
     pub status: u16,
     /// Whether the response was a stream of events.
@@ -221,6 +241,7 @@ impl AuditEvent {
             steps: Vec::new(),
             report: None,
             failed_open: None,
+            chain_time: None,
             retried_original: false,
             struck_stack: Vec::new(),
             summary: None,
@@ -231,6 +252,7 @@ impl AuditEvent {
             chars_before: None,
             chars_after: None,
             upstream_status: None,
+            upstream_error: None,
             status: 0,
             is_stream: false,
             response_bytes: 0,

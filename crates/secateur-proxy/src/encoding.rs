@@ -43,6 +43,12 @@ pub(crate) enum DecodeError {
     Unknown,
     Broken,
     TooLarge,
+    /// Decoding it would take more memory than its encoding allows.
+    WindowTooLarge,
+    /// It took too long.
+    OverTime,
+    /// There is no memory for it.
+    NoRoom,
 }
 
 impl DecodeError {
@@ -51,9 +57,15 @@ impl DecodeError {
             Self::Unknown => "unknown-encoding",
             Self::Broken => "broken-encoding",
             Self::TooLarge => "too-large-decoded",
+            Self::WindowTooLarge => "encoding-window-too-large",
+            Self::OverTime => "over-budget",
+            Self::NoRoom => "no-room",
         }
     }
 }
+
+/// Is told how many bytes are decoded, and may end the work.
+pub(crate) type Watch<'w> = dyn FnMut(usize) -> Result<(), DecodeError> + 'w;
 
 /// The decoded body, of at most `limit` bytes.
 pub(crate) fn decode(
@@ -61,30 +73,110 @@ pub(crate) fn decode(
     body: &[u8],
     limit: usize,
 ) -> Result<Vec<u8>, DecodeError> {
+    decode_watched(encoding, body, limit, &mut |_| Ok(()))
+}
+
+/// The decoded body, of at most `limit` bytes, as long as `watch` agrees.
+pub(crate) fn decode_watched(
+    encoding: Encoding,
+    body: &[u8],
+    limit: usize,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<u8>, DecodeError> {
+    let mut out = Output {
+        bytes: Vec::new(),
+        limit,
+        watch,
+    };
     match encoding {
-        Encoding::Identity => Ok(body.to_vec()),
-        Encoding::Gzip => read_all(flate2::read::MultiGzDecoder::new(body), limit),
-        Encoding::Deflate => read_all(flate2::read::ZlibDecoder::new(body), limit),
-        Encoding::Brotli => read_all(brotli_decompressor::Decompressor::new(body, 4096), limit),
-        Encoding::Zstd => {
-            let decoder =
-                ruzstd::decoding::StreamingDecoder::new(body).map_err(|_| DecodeError::Broken)?;
-            read_all(decoder, limit)
+        Encoding::Identity => out.read(body)?,
+        Encoding::Gzip => out.read(flate2::read::MultiGzDecoder::new(body))?,
+        Encoding::Deflate => out.read(flate2::read::ZlibDecoder::new(body))?,
+        Encoding::Brotli if has_large_window(body) => return Err(DecodeError::WindowTooLarge),
+        Encoding::Brotli => out.read(brotli_decompressor::Decompressor::new(body, 4096))?,
+        Encoding::Zstd => read_zstd_frames(body, &mut out)?,
+        Encoding::Other => return Err(DecodeError::Unknown),
+    }
+    Ok(out.bytes)
+}
+
+/// The largest window of a zstd frame. RFC 9659 allows no larger one as a content encoding (checked November
+/// 2026): 8 MB, which level 19 uses.
+const ZSTD_MAX_WINDOW_BYTES: u64 = 8 << 20;
+
+/// Frames one after another; those that carry no content are passed over.
+fn read_zstd_frames(mut body: &[u8], out: &mut Output<'_, '_>) -> Result<(), DecodeError> {
+    use ruzstd::decoding::StreamingDecoder;
+    use ruzstd::decoding::errors::FrameDecoderError;
+    loop {
+        if let Some(rest) = after_skippable_frame(body)? {
+            body = rest;
+        } else {
+            let frame =
+                StreamingDecoder::new_with_max_window_size(&mut body, ZSTD_MAX_WINDOW_BYTES);
+            let frame = frame.map_err(|error| match error {
+                FrameDecoderError::WindowSizeTooBig { .. } => DecodeError::WindowTooLarge,
+                _ => DecodeError::Broken,
+            })?;
+            out.read(frame)?;
         }
-        Encoding::Other => Err(DecodeError::Unknown),
+        if body.is_empty() {
+            return Ok(());
+        }
     }
 }
 
-fn read_all(reader: impl Read, limit: usize) -> Result<Vec<u8>, DecodeError> {
-    let mut out = Vec::new();
-    let mut reader = reader.take(limit as u64 + 1);
-    reader
-        .read_to_end(&mut out)
-        .map_err(|_| DecodeError::Broken)?;
-    if out.len() > limit {
-        return Err(DecodeError::TooLarge);
+/// What follows a zstd frame without content (RFC 8878, 3.1.2); `None`: this is another frame.
+fn after_skippable_frame(body: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+    let Some(([magic @ .., 0x2a, 0x4d, 0x18], rest)) = body.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
+    if magic[0] & 0xf0 != 0x50 {
+        return Ok(None);
     }
-    Ok(out)
+    let (size, rest) = rest.split_first_chunk().ok_or(DecodeError::Broken)?;
+    let size = u32::from_le_bytes(*size) as usize;
+    rest.get(size..).map(Some).ok_or(DecodeError::Broken)
+}
+
+/// Whether a brotli stream has a window of up to 1 GiB, which is no part of the content encoding `br` (RFC 7932
+/// reserves these bits) and which the decoder would allocate at once.
+fn has_large_window(body: &[u8]) -> bool {
+    body.first().is_some_and(|first| first & 0x7f == 0x11)
+}
+
+/// Decoded bytes.
+struct Output<'o, 'w> {
+    bytes: Vec<u8>,
+    limit: usize,
+    watch: &'o mut Watch<'w>,
+}
+
+impl Output<'_, '_> {
+    /// Takes everything in that the reader gives.
+    fn read(&mut self, mut reader: impl Read) -> Result<(), DecodeError> {
+        const STEP_BYTES: usize = 64 << 10;
+        let most = self.limit.saturating_add(1);
+        loop {
+            let before = self.bytes.len();
+            let step = STEP_BYTES.min(most - before);
+            if self.bytes.capacity() - before < step {
+                // Twice as much as before, as vectors grow, but not beyond the limit.
+                let capacity = (self.bytes.capacity() * 2).max(before + step).min(most);
+                self.bytes.reserve_exact(capacity - before);
+            }
+            let mut part = reader.by_ref().take(step as u64);
+            let read = part.read_to_end(&mut self.bytes);
+            read.map_err(|_| DecodeError::Broken)?;
+            if self.bytes.len() > self.limit {
+                return Err(DecodeError::TooLarge);
+            }
+            (self.watch)(self.bytes.len())?;
+            if self.bytes.len() - before < step {
+                return Ok(());
+            }
+        }
+    }
 }
 
 /// Decodes a response chunk by chunk into `W`. The response itself is not touched.
@@ -92,7 +184,10 @@ pub(crate) enum SideDecoder<W: Write> {
     Plain(W),
     Gzip(Box<flate2::write::MultiGzDecoder<W>>),
     Deflate(Box<flate2::write::ZlibDecoder<W>>),
-    Brotli(Box<brotli_decompressor::DecompressorWriter<W>>),
+    Brotli {
+        decoder: Box<brotli_decompressor::DecompressorWriter<W>>,
+        has_begun: bool,
+    },
 }
 
 impl<W: Write> SideDecoder<W> {
@@ -106,9 +201,10 @@ impl<W: Write> SideDecoder<W> {
             Encoding::Deflate => Some(Self::Deflate(Box::new(flate2::write::ZlibDecoder::new(
                 sink,
             )))),
-            Encoding::Brotli => Some(Self::Brotli(Box::new(
-                brotli_decompressor::DecompressorWriter::new(sink, 4096),
-            ))),
+            Encoding::Brotli => Some(Self::Brotli {
+                decoder: Box::new(brotli_decompressor::DecompressorWriter::new(sink, 4096)),
+                has_begun: false,
+            }),
             Encoding::Zstd | Encoding::Other => None,
         }
     }
@@ -119,7 +215,13 @@ impl<W: Write> SideDecoder<W> {
             Self::Plain(sink) => sink.write_all(chunk),
             Self::Gzip(decoder) => decoder.write_all(chunk).and_then(|()| decoder.flush()),
             Self::Deflate(decoder) => decoder.write_all(chunk).and_then(|()| decoder.flush()),
-            Self::Brotli(decoder) => decoder.write_all(chunk).and_then(|()| decoder.flush()),
+            Self::Brotli { decoder, has_begun } => {
+                if !*has_begun && has_large_window(chunk) {
+                    return false;
+                }
+                *has_begun |= !chunk.is_empty();
+                decoder.write_all(chunk).and_then(|()| decoder.flush())
+            }
         };
         fed.is_ok()
     }
@@ -129,7 +231,7 @@ impl<W: Write> SideDecoder<W> {
             Self::Plain(sink) => sink,
             Self::Gzip(decoder) => decoder.get_mut(),
             Self::Deflate(decoder) => decoder.get_mut(),
-            Self::Brotli(decoder) => decoder.get_mut(),
+            Self::Brotli { decoder, .. } => decoder.get_mut(),
         }
     }
 }
@@ -172,6 +274,97 @@ mod tests {
             ruzstd::encoding::CompressionLevel::Fastest,
         );
         assert_eq!(decode(Encoding::Zstd, &zstd, text.len()).unwrap(), text);
+    }
+
+    /// A zstd frame with a window of `1 << (10 + exponent)` bytes, made of these blocks.
+    fn zstd_frame(exponent: u8, blocks: &[(u8, Vec<u8>)]) -> Vec<u8> {
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3];
+        for (number, (kind, block)) in blocks.iter().enumerate() {
+            let is_last = u32::from(number + 1 == blocks.len());
+            let header =
+                (u32::try_from(block.len()).unwrap() << 3) | u32::from(*kind << 1) | is_last;
+            frame.extend(&header.to_le_bytes()[..3]);
+            frame.extend(block);
+        }
+        frame
+    }
+
+    /// A block of sequences that each repeat the last byte 65,539 times.
+    fn swelling_block(sequences: u16) -> Vec<u8> {
+        let [low, high] = (sequences - 0x7f00).to_le_bytes();
+        // No literals; the codes of all sequences are the same: no literal, offset 1, longest match.
+        let mut block = vec![0x00, 0xff, low, high, 0x54, 0, 2, 52];
+        // 2 bits of offset and 16 bits of length each, and the bit that ends the stream.
+        block.extend(vec![0; usize::from(sequences) * 18 / 8]);
+        block.push(1);
+        block
+    }
+
+    /// One request of 131 KB took 5.28 GB and 14 seconds: blocks were decoded whole, however large they became,
+    /// and windows of any size were kept.
+    #[test]
+    fn a_zstd_frame_with_a_huge_window_or_a_swelling_block_is_refused_before_it_takes_memory() {
+        let raw = (0, b"xxxx".to_vec());
+        for (exponent, expected) in [
+            (13, Ok(b"xxxx".to_vec())),
+            (14, Err(DecodeError::WindowTooLarge)),
+            (17, Err(DecodeError::WindowTooLarge)),
+            (31, Err(DecodeError::WindowTooLarge)),
+        ] {
+            let frame = zstd_frame(exponent, std::slice::from_ref(&raw));
+            assert_eq!(
+                decode(Encoding::Zstd, &frame, 1 << 20),
+                expected,
+                "{exponent}"
+            );
+        }
+        let swelling = zstd_frame(13, &[raw, (2, swelling_block(50_000))]);
+        assert!(swelling.len() < 131_072);
+        let started = std::time::Instant::now();
+        let decoded = decode(Encoding::Zstd, &swelling, 32 << 20);
+        assert_eq!(decoded, Err(DecodeError::Broken));
+        assert!(started.elapsed() < std::time::Duration::from_secs(2));
+    }
+
+    /// Only the first frame was decoded, and the rest of the body was lost.
+    #[test]
+    fn all_frames_of_a_zstd_body_are_decoded() {
+        let frame = |text: &str| zstd_frame(10, &[(0, text.as_bytes().to_vec())]);
+        let skipped = [0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3].to_vec();
+        let body = [frame("one "), skipped.clone(), frame("two"), skipped].concat();
+        assert_eq!(decode(Encoding::Zstd, &body, 100).unwrap(), b"one two");
+        assert_eq!(decode(Encoding::Zstd, &body, 6), Err(DecodeError::TooLarge));
+        for cut in [1, 4, 15] {
+            let cut = &body[..body.len() - cut];
+            assert_eq!(decode(Encoding::Zstd, cut, 100), Err(DecodeError::Broken));
+        }
+    }
+
+    #[test]
+    fn brotli_with_a_window_of_up_to_a_gigabyte_is_refused() {
+        let body = [0x11, 0x1e, 0xff, 0xff, 0xff];
+        assert_eq!(
+            decode(Encoding::Brotli, &body, 100),
+            Err(DecodeError::WindowTooLarge)
+        );
+        let mut side = SideDecoder::new(Encoding::Brotli, Vec::new()).unwrap();
+        assert!(!side.feed(&body));
+    }
+
+    #[test]
+    fn decoding_ends_when_its_watch_says_so() {
+        let body = gzip(&vec![b'x'; 1 << 20]);
+        let mut told = Vec::new();
+        let mut watch = |bytes: usize| {
+            told.push(bytes);
+            match told.len() {
+                3 => Err(DecodeError::OverTime),
+                _ => Ok(()),
+            }
+        };
+        let decoded = decode_watched(Encoding::Gzip, &body, 1 << 20, &mut watch);
+        assert_eq!(decoded, Err(DecodeError::OverTime));
+        assert_eq!(told, [64 << 10, 128 << 10, 192 << 10]);
     }
 
     #[test]

@@ -4,41 +4,58 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
 use crate::config::Provider;
+use crate::upstream::ConnectFailure;
 
 /// Why the proxy answers in place of the provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    TooLarge { limit_bytes: usize },
+    TooLarge {
+        limit_bytes: usize,
+    },
     NoKey,
     WrongKey,
     NoCredential,
-    RateLimited { retry_after_s: u64 },
+    RateLimited {
+        retry_after_s: u64,
+    },
     NoConnect,
     BadTarget,
     RequestStalled,
     RequestBroke,
-    UpstreamUnreachable,
+    /// The memory for bodies is used up.
+    NoRoom,
+    /// No or several hosts.
+    BadHost,
+    NoWebSocket,
+    TooManyConnections,
+    UpstreamUnreachable(Box<ConnectFailure>),
     UpstreamTimeout,
     UpstreamBroke,
+    /// The response is not valid HTTP, for this reason.
+    UpstreamProtocol(&'static str),
 }
 
 impl Refusal {
-    pub(crate) fn status(self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoKey | Self::WrongKey => StatusCode::UNAUTHORIZED,
             Self::NoCredential => StatusCode::FORBIDDEN,
             Self::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::NoConnect => StatusCode::METHOD_NOT_ALLOWED,
-            Self::BadTarget | Self::RequestBroke => StatusCode::BAD_REQUEST,
+            Self::BadTarget | Self::RequestBroke | Self::BadHost => StatusCode::BAD_REQUEST,
+            Self::NoWebSocket => StatusCode::UPGRADE_REQUIRED,
             Self::RequestStalled => StatusCode::REQUEST_TIMEOUT,
-            Self::UpstreamUnreachable | Self::UpstreamBroke => StatusCode::BAD_GATEWAY,
+            Self::NoRoom | Self::TooManyConnections => StatusCode::SERVICE_UNAVAILABLE,
+            Self::UpstreamUnreachable(_) | Self::UpstreamBroke | Self::UpstreamProtocol(_) => {
+                StatusCode::BAD_GATEWAY
+            }
             Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
     /// Its name in logs and metrics.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "too-large",
             Self::NoKey => "no-key",
@@ -49,13 +66,18 @@ impl Refusal {
             Self::BadTarget => "bad-target",
             Self::RequestStalled => "request-stalled",
             Self::RequestBroke => "request-broke",
-            Self::UpstreamUnreachable => "upstream-unreachable",
+            Self::NoRoom => "no-room",
+            Self::BadHost => "bad-host",
+            Self::NoWebSocket => "no-websocket",
+            Self::TooManyConnections => "too-many-connections",
+            Self::UpstreamUnreachable(failure) => failure.kind.name(),
+            Self::UpstreamProtocol(_) => "upstream-protocol",
             Self::UpstreamTimeout => "upstream-timeout",
             Self::UpstreamBroke => "upstream-broke",
         }
     }
 
-    fn message(self) -> String {
+    fn message(&self) -> String {
         match self {
             Self::TooLarge { limit_bytes } => {
                 format!(
@@ -78,28 +100,55 @@ impl Refusal {
             Self::BadTarget => "secateur: the path makes no valid upstream URL".to_owned(),
             Self::RequestStalled => "secateur: the request body did not arrive in time".to_owned(),
             Self::RequestBroke => "secateur: the request body broke off".to_owned(),
-            Self::UpstreamUnreachable => "secateur: the upstream could not be reached".to_owned(),
+            Self::NoRoom => {
+                "secateur: too many request bodies are in memory (max_buffered_mb); try again soon"
+                    .to_owned()
+            }
+            Self::BadHost => {
+                "secateur: a request has one host header, and no other than its authority".to_owned()
+            }
+            Self::NoWebSocket => {
+                "secateur: WebSockets are not served; send plain requests".to_owned()
+            }
+            Self::TooManyConnections => {
+                "secateur: too many connections (max_connections, max_connections_per_address); try again soon"
+                    .to_owned()
+            }
+            Self::UpstreamUnreachable(failure) => format!("secateur: {failure}"),
+            Self::UpstreamProtocol(reason) => {
+                format!("secateur: the upstream's response is not valid HTTP: {reason}")
+            }
             Self::UpstreamTimeout => "secateur: the upstream did not answer in time".to_owned(),
             Self::UpstreamBroke => "secateur: the connection to the upstream broke".to_owned(),
         }
     }
 
-    pub(crate) fn response(self, shape: Provider) -> Response<Bytes> {
+    /// When it is worth trying again.
+    fn retry_after_s(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited { retry_after_s } => Some(*retry_after_s),
+            Self::NoRoom | Self::TooManyConnections => Some(1),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn response(&self, shape: Provider) -> Response<Bytes> {
         let status = self.status();
         let code = status.as_u16();
-        let message = self.message();
+        // With its quotes.
+        let message = serde_json::Value::from(self.message());
         let body = match shape {
             Provider::Openai => format!(
-                r#"{{"error":{{"message":"{message}","type":"{}","param":null,"code":"{}"}}}}"#,
+                r#"{{"error":{{"message":{message},"type":"{}","param":null,"code":"{}"}}}}"#,
                 openai_type(code),
                 self.name()
             ),
             Provider::Anthropic => format!(
-                r#"{{"type":"error","error":{{"type":"{}","message":"{message}"}}}}"#,
+                r#"{{"type":"error","error":{{"type":"{}","message":{message}}}}}"#,
                 anthropic_type(code)
             ),
             Provider::Gemini => format!(
-                r#"{{"error":{{"code":{code},"message":"{message}","status":"{}"}}}}"#,
+                r#"{{"error":{{"code":{code},"message":{message},"status":"{}"}}}}"#,
                 gemini_status(code)
             ),
         };
@@ -110,12 +159,21 @@ impl Refusal {
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
         );
-        if let Self::RateLimited { retry_after_s } = self {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after_s));
+        if let Some(seconds) = self.retry_after_s() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if *self == Self::NoWebSocket {
+            headers.insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         }
         if matches!(
             self,
-            Self::TooLarge { .. } | Self::RequestStalled | Self::RequestBroke
+            Self::TooLarge { .. }
+                | Self::RequestStalled
+                | Self::RequestBroke
+                | Self::NoRoom
+                | Self::BadHost
+                | Self::TooManyConnections
         ) {
             // What is left of the body is not read.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -139,6 +197,7 @@ fn anthropic_type(code: u16) -> &'static str {
         403 => "permission_error",
         413 => "request_too_large",
         429 => "rate_limit_error",
+        503 => "overloaded_error",
         500.. => "api_error",
         _ => "invalid_request_error",
     }
@@ -149,7 +208,7 @@ fn gemini_status(code: u16) -> &'static str {
         401 => "UNAUTHENTICATED",
         403 => "PERMISSION_DENIED",
         429 => "RESOURCE_EXHAUSTED",
-        502 => "UNAVAILABLE",
+        502 | 503 => "UNAVAILABLE",
         504 => "DEADLINE_EXCEEDED",
         _ => "INVALID_ARGUMENT",
     }
@@ -158,6 +217,7 @@ fn gemini_status(code: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upstream::ConnectFailureKind;
 
     #[test]
     fn every_error_is_json_in_every_shape() {
@@ -165,7 +225,14 @@ mod tests {
             Refusal::TooLarge { limit_bytes: 5 },
             Refusal::NoKey,
             Refusal::RateLimited { retry_after_s: 3 },
-            Refusal::UpstreamUnreachable,
+            Refusal::NoRoom,
+            Refusal::UpstreamUnreachable(Box::new(ConnectFailure {
+                kind: ConnectFailureKind::Tls,
+                host: "example.org".to_owned(),
+                detail: "a \"quoted\" text".to_owned(),
+            })),
+            Refusal::BadHost,
+            Refusal::UpstreamProtocol("for a reason"),
         ] {
             for shape in Provider::ALL {
                 let response = refusal.response(shape);

@@ -1,9 +1,10 @@
 //! One request from its first byte to its last. Leaves its audit event behind however it ends.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::audit::AuditEvent;
+use crate::audit::{AuditEvent, Ended};
 use crate::canary::Shadow;
 use crate::config::Workload;
 use crate::handle::Held;
@@ -67,6 +68,9 @@ impl Drop for Exchange {
             return;
         };
         event.total = self.started.elapsed();
+        if event.ended == Ended::ClientGone && self.shared.is_cutting_off.load(Ordering::Relaxed) {
+            event.ended = Ended::CutOff;
+        }
         if let Some(fate) = &self.streamed {
             event.bytes_before = fate.bytes();
             event.bytes_after = fate.bytes();

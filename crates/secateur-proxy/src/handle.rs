@@ -8,13 +8,13 @@ mod send;
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use http::{HeaderName, Method, Request, Response};
 use hyper::body::{Body, Incoming};
 use secateur_core::dialect::DialectId;
 use secateur_ledger::Ledger;
-use tokio::sync::Semaphore;
 
 use self::answer::{answer, refuse};
 use self::arrival::Arrival;
@@ -31,6 +31,8 @@ use crate::config::LiveConfig;
 use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
 use crate::identity::{request_id, trace_of};
+use crate::limits::{ByteBudget, Slots};
+use crate::names::bounded;
 use crate::pages::Pages;
 use crate::patience::Patience;
 use crate::pipeline::Engine;
@@ -53,12 +55,15 @@ pub(crate) struct Shared {
     pub(crate) canary: Arc<Canary>,
     pub(crate) ledger: Option<Ledger>,
     pub(crate) capture: Option<Arc<Capture>>,
-    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) slots: Slots,
+    pub(crate) byte_budget: Arc<ByteBudget>,
     pub(crate) summarizer: Arc<Summarizer>,
     pub(crate) limits: RateLimits,
     pub(crate) pages: Option<Arc<dyn Pages>>,
     pub(crate) no_pages: String,
-    pub(crate) is_draining: std::sync::atomic::AtomicBool,
+    pub(crate) is_draining: AtomicBool,
+    /// Requests that end now were cut off because the proxy stops.
+    pub(crate) is_cutting_off: AtomicBool,
 }
 
 /// What all requests share, in the hands of one connection. Its requests count themselves here, where no other thread
@@ -69,11 +74,25 @@ pub(crate) struct Held(Arc<OfConnection>);
 #[derive(Debug)]
 struct OfConnection {
     shared: Arc<Shared>,
+    had_request: AtomicBool,
 }
 
 impl Held {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self(Arc::new(OfConnection { shared }))
+        Self(Arc::new(OfConnection {
+            shared,
+            had_request: AtomicBool::new(false),
+        }))
+    }
+
+    /// The head of a request is there.
+    pub(crate) fn has_request(&self) {
+        self.0.had_request.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there was any request yet.
+    pub(crate) fn had_request(&self) -> bool {
+        self.0.had_request.load(Ordering::Relaxed)
     }
 }
 
@@ -130,7 +149,7 @@ fn arrive(
     );
     event.key = key.map(|key| Arc::clone(&key.name));
     event.unknown_workload = unknown.map(loggable);
-    event.model.clone_from(&route.path_model);
+    event.model = route.path_model.as_deref().map(bounded).map(str::to_owned);
     event.trace = head
         .headers
         .get(TRACEPARENT)
@@ -148,7 +167,7 @@ fn arrive(
     });
     let grant = granted.map_err(|refusal| {
         let shape = route.error_shape();
-        Box::new(refuse(&mut exchange, refusal, shape))
+        Box::new(refuse(&mut exchange, &refusal, shape))
     })?;
     if let Some(provider) = workload.provider {
         route.provider = provider;
@@ -167,6 +186,21 @@ fn arrive(
     Ok((Box::new(arrival), body))
 }
 
+/// Answers a request that is refused whatever it asks for. It belongs to no workload of its choice.
+pub(crate) fn refuse_at_once(
+    shared: &Held,
+    request: &Request<Incoming>,
+    refusal: &Refusal,
+) -> Response<ClientBody> {
+    let (at, config) = (SystemTime::now(), shared.config.load());
+    let workload = config.default_workload();
+    let route = Route::of(request.method(), request.uri(), request.headers());
+    let name = Arc::clone(&workload.name);
+    let event = AuditEvent::at(at, request_id(at), name, route.provider, route.dialect);
+    let mut exchange = Exchange::start(event, shared.clone(), Arc::clone(workload), Instant::now());
+    refuse(&mut exchange, refusal, route.error_shape())
+}
+
 async fn forward(
     shared: &Arc<Shared>,
     mut arrival: Box<Arrival>,
@@ -178,11 +212,11 @@ async fn forward(
         .get(BYPASS_HEADER)
         .is_some_and(|value| value == "1");
     arrival.exchange.event().bypassed = bypasses;
-    let (limit_bytes, idle) = (
+    let (limit_bytes, pace) = (
         arrival.config.max_body_bytes,
-        arrival.config.timeouts.request_idle,
+        arrival.config.timeouts.body_pace(),
     );
-    let body = Guarded::new(body, arrival.head.version, limit_bytes, idle);
+    let body = Guarded::new(body, arrival.head.version, limit_bytes, pace);
     let mechanics = arrival
         .route
         .dialect
@@ -211,7 +245,7 @@ fn settle(
         Ok(response) => answer(arrival, response),
         Err(refusal) => {
             let shape = arrival.route.error_shape();
-            refuse(&mut arrival.exchange, refusal, shape)
+            refuse(&mut arrival.exchange, &refusal, shape)
         }
     }
 }
@@ -225,12 +259,15 @@ async fn change(
 ) -> Response<ClientBody> {
     let limit_bytes = arrival.config.max_body_bytes;
     let waiting = Instant::now();
-    let original = match body.collect().await {
+    let original = match body.collect(&shared.byte_budget).await {
         Ok(body) => body,
         Err(error) => return settle(arrival, Err(error.refusal(limit_bytes))),
     };
     let waited = waiting.elapsed();
-    let decision = prepare(shared, &arrival, dialect, &original).await;
+    let decision = match prepare(shared, &arrival, dialect, &original).await {
+        Ok(decision) => decision,
+        Err(refusal) => return settle(arrival, Err(refusal)),
+    };
     let outcome = note(&mut arrival, decision, &original);
     arrival.exchange.event().added = arrival.started.elapsed().saturating_sub(waited);
     let sent = send_prepared(shared, &mut arrival, &original, outcome).await;

@@ -4,6 +4,8 @@
 //! RFC 9110 section 7.6.1, whatever `connection` names, and the framing of the body, which each side
 //! writes itself from the body that it sends.
 
+use std::cell::Cell;
+
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 fn is_hop_by_hop(name: &str) -> bool {
@@ -107,9 +109,42 @@ pub(crate) fn add_beta(headers: &mut HeaderMap, beta: &'static str) {
     }
 }
 
-/// An upstream's headers, ready for the client.
+/// An upstream's headers, ready for the client. What only the proxy may say is not the upstream's to say.
 pub(crate) fn to_client(headers: &mut HeaderMap) {
-    strip(headers, |_| false);
+    // Noted on the way, so that responses without cookies pay for no second look.
+    let has_cookies = Cell::new(false);
+    strip(headers, |name| match name.as_bytes() {
+        [b'x', b'-', ..] => name.starts_with("x-secateur-") || name.starts_with("x-tessera-"),
+        b"set-cookie" => {
+            has_cookies.set(true);
+            false
+        }
+        _ => false,
+    });
+    if has_cookies.get() {
+        drop_own_set_cookies(headers);
+    }
+}
+
+/// Takes out cookies that would be sessions of the pages.
+fn drop_own_set_cookies(headers: &mut HeaderMap) {
+    let is_own = |value: &HeaderValue| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let name = value.split('=').next().unwrap_or_default();
+        name.to_ascii_lowercase().contains(OWN_COOKIES)
+    };
+    if !headers.get_all(header::SET_COOKIE).iter().any(is_own) {
+        return;
+    }
+    let all: Vec<HeaderValue> = headers
+        .get_all(header::SET_COOKIE)
+        .iter()
+        .cloned()
+        .collect();
+    headers.remove(header::SET_COOKIE);
+    for value in all.into_iter().filter(|value| !is_own(value)) {
+        headers.append(header::SET_COOKIE, value);
+    }
 }
 
 /// Takes encodings out of `accept-encoding` that could not be read on the side. A client that
@@ -192,6 +227,25 @@ mod tests {
         to_upstream(&mut headers, false);
         let passed: Vec<&HeaderValue> = headers.get_all("cookie").iter().collect();
         assert_eq!(passed, ["a=1; b=secateur-portal", "c=\"3\";d"]);
+    }
+
+    #[test]
+    fn an_upstream_cannot_speak_for_the_proxy() {
+        let mut headers = map(&[
+            ("x-secateur-request-id", "forged"),
+            ("x-secateur-anything", "forged"),
+            ("x-tessera-context-pruned", "turns_removed=9"),
+            ("set-cookie", "secateur-portal-8787=x; Path=/"),
+            ("set-cookie", "a=secateur-portal; Path=/"),
+            ("set-cookie", "__Host-Secateur-Portal=y"),
+            ("x-request-id", "kept"),
+        ]);
+        to_client(&mut headers);
+        let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["set-cookie", "x-request-id"]);
+        let cookies: Vec<&HeaderValue> = headers.get_all("set-cookie").iter().collect();
+        assert_eq!(cookies, ["a=secateur-portal; Path=/"]);
     }
 
     #[test]

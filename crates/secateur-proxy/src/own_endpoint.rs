@@ -1,20 +1,42 @@
 //! What the proxy's own JSON endpoints do alike: claim a path, and answer.
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 
+use crate::config::Provider;
+use crate::handle::Shared;
+use crate::request_body::Guarded;
 use crate::response_body::ClientBody;
 use crate::route::Route;
 
 /// Larger bodies are refused.
-pub(crate) const MAX_BODY_BYTES: usize = 16 << 10;
+const MAX_BODY_BYTES: usize = 16 << 10;
 
 /// Whether a request is for this path, also below `/w/<workload>`.
 pub(crate) fn claims(request: &Request<Incoming>, path: &str) -> bool {
     request.uri().path().ends_with(path)
         && Route::of(request.method(), request.uri(), request.headers()).path == path
+}
+
+/// The body of a request for one of them.
+///
+/// # Errors
+/// It is too large or did not arrive in time, as a client is told in this shape.
+pub(crate) async fn body(
+    shared: &Shared,
+    version: Version,
+    body: Incoming,
+    shape: Provider,
+) -> Result<Bytes, Response<ClientBody>> {
+    let pace = shared.config.load().timeouts.own_body_pace();
+    let body = Guarded::new(body, version, MAX_BODY_BYTES, pace);
+    let read = body.collect(&shared.byte_budget).await;
+    read.map_err(|error| {
+        let refusal = error.refusal(MAX_BODY_BYTES);
+        refusal.response(shape).map(ClientBody::full)
+    })
 }
 
 /// A JSON response that no cache keeps.

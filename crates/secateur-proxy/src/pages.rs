@@ -4,13 +4,16 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming};
 use secateur_ledger::Ledger;
 
 use crate::config::{LiveConfig, PortalConfig};
+use crate::limits::Pace;
+use crate::request_body::Guarded;
 use crate::response_body::ClientBody;
 
 /// Pages under paths of their own, such as the portal.
@@ -21,8 +24,35 @@ pub trait Pages: Send + Sync + std::fmt::Debug {
     /// Answers a request for such a path.
     fn respond(
         &self,
-        request: Request<Incoming>,
+        request: Request<PageBody>,
     ) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send + '_>>;
+}
+
+/// A form on its way to the pages: of a bounded size, and not allowed to stand still.
+#[derive(Debug)]
+pub struct PageBody(Guarded);
+
+impl PageBody {
+    /// Larger ones are refused; the pages may want less.
+    const MAX_BYTES: usize = 1 << 20;
+
+    pub(crate) fn of(request: Request<Incoming>, pace: Pace) -> Request<Self> {
+        let version = request.version();
+        request.map(|body| Self(Guarded::new(body, version, Self::MAX_BYTES, pace)))
+    }
+}
+
+impl Body for PageBody {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = Pin::new(&mut self.0).poll_frame(context);
+        frame.map_err(Into::into)
+    }
 }
 
 /// What pages over the ledger are made of.

@@ -4,8 +4,9 @@
 //! Fail-open: a link that errs, panics or takes too long sends the original out. The chain runs on a
 //! thread of its own, so that it cannot hold up other requests.
 
+mod decide;
+
 use std::borrow::Cow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,15 +15,16 @@ use secateur_core::edit::{Action, SkipReason, Target};
 use secateur_core::mechanic::MechanicSet;
 use secateur_core::models::Terms;
 use secateur_core::policy::Policy;
-use secateur_core::report::Report;
+use secateur_core::report::{Report, Verdict};
 use secateur_core::summary::{Summaries, WantedSummary};
 use secateur_core::{Candidates, Outcome, Request, prune};
-use tokio::sync::Semaphore;
 
-use crate::audit::{FailOpen, Mechanic, Step};
+pub(crate) use self::decide::{Decided, Encoded, decide};
+use crate::audit::{ChainTime, FailOpen, Mechanic, Step};
 use crate::canary::{Allowance, Orders, session_key};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
+use crate::names::bound;
 use crate::summary::{Scoped, SummaryOutcome};
 
 /// The call into the engine, as a value so that tests can make it panic or stall.
@@ -44,7 +46,7 @@ impl Engine for CoreEngine {
 /// One body and what is to be done with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
-    /// The body, not compressed.
+    /// The body, decoded by the time that the links see it.
     pub(crate) body: Bytes,
     pub(crate) dialect: DialectId,
     pub(crate) path_model: Option<String>,
@@ -69,6 +71,8 @@ pub(crate) struct Decision {
     pub(crate) steps: Vec<Step>,
     pub(crate) report: Option<Arc<Report>>,
     pub(crate) failed_open: Option<FailOpen>,
+    /// What the chain took, where it ran.
+    pub(crate) time: Option<ChainTime>,
     /// The conversation's key.
     pub(crate) session: Option<String>,
     /// Whether the conversation goes unchanged for comparison.
@@ -195,13 +199,19 @@ pub(crate) fn run(job: &Job) -> Decision {
             step.skipped = Some(reason.into());
         }
     }
-    forget_words(&mut report);
+    bound_texts(&mut report);
     decision.report = Some(Arc::new(report));
     decision
 }
 
-/// A summary tells of the prompt, and the report goes to the audit.
-fn forget_words(report: &mut Report) {
+/// The report goes to the audit: a summary tells of the prompt, and a client may choose names of any length.
+fn bound_texts(report: &mut Report) {
+    if let Some(model) = &mut report.model {
+        bound(model);
+    }
+    if let Verdict::FailedOpen(detail) = &mut report.verdict {
+        bound(detail);
+    }
     for edit in &mut report.plan.edits {
         if let Action::InsertTurn(_, text) = &mut edit.action {
             text.clear();
@@ -261,30 +271,6 @@ fn route_step(job: &Job, offers: &Offers, report: &Report, decision: &mut Decisi
     }
     decision.routed_to = Some(model.clone());
     decision.fired(Mechanic::M1);
-}
-
-/// Runs the chain within the workload's budget. `slots` bounds how many chains run at a time; a
-/// chain that stalls keeps its slot, so that stalled ones cannot pile up.
-pub(crate) async fn decide(job: Job, slots: &Arc<Semaphore>) -> Decision {
-    let budget = job.workload.budget;
-    let slots = Arc::clone(slots);
-    let chain = async move {
-        let Ok(slot) = slots.acquire_owned().await else {
-            return Decision::fail_open(FailOpen::OverBudget);
-        };
-        let running = tokio::task::spawn_blocking(move || {
-            let _slot = slot;
-            catch_unwind(AssertUnwindSafe(|| run(&job)))
-        });
-        match running.await {
-            Ok(Ok(decision)) => decision,
-            _ => Decision::fail_open(FailOpen::Panicked),
-        }
-    };
-    match tokio::time::timeout(budget, chain).await {
-        Ok(decision) => decision,
-        Err(_) => Decision::fail_open(FailOpen::OverBudget),
-    }
 }
 
 #[cfg(test)]

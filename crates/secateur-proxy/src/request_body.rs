@@ -1,10 +1,9 @@
-//! A request body on its way through: counted, bounded, and not allowed to stand still.
+//! A request body on its way through: counted, bounded, and not allowed to stand still or to crawl.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::Version;
@@ -12,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::error_shape::Refusal;
-use crate::idle::IdleTimer;
+use crate::limits::{ByteBudget, OverBudget, Pace, StallTimer, hold};
 
 /// Why a body did not arrive whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +22,8 @@ pub(crate) enum RequestBodyError {
     Stalled,
     #[error("the request body broke off")]
     Broke,
+    #[error("there is no memory for the request body")]
+    NoRoom,
 }
 
 /// What became of a body, seen from the request's own task.
@@ -55,6 +56,7 @@ impl Fate {
             1 => Some(RequestBodyError::TooLarge),
             2 => Some(RequestBodyError::Stalled),
             3 => Some(RequestBodyError::Broke),
+            4 => Some(RequestBodyError::NoRoom),
             _ => None,
         }
     }
@@ -64,6 +66,7 @@ impl Fate {
             RequestBodyError::TooLarge => 1,
             RequestBodyError::Stalled => 2,
             RequestBodyError::Broke => 3,
+            RequestBodyError::NoRoom => 4,
         };
         self.error.store(code, Ordering::Relaxed);
         error
@@ -76,6 +79,7 @@ impl RequestBodyError {
             Self::TooLarge => Refusal::TooLarge { limit_bytes },
             Self::Stalled => Refusal::RequestStalled,
             Self::Broke => Refusal::RequestBroke,
+            Self::NoRoom => Refusal::NoRoom,
         }
     }
 }
@@ -86,23 +90,18 @@ pub(crate) struct Guarded {
     inner: Incoming,
     is_http1: bool,
     left: u64,
-    idle: IdleTimer,
+    stalls: StallTimer,
     fate: Arc<Fate>,
 }
 
 impl Guarded {
     /// The body of a request in this version of HTTP.
-    pub(crate) fn new(
-        inner: Incoming,
-        version: Version,
-        limit_bytes: usize,
-        idle: Duration,
-    ) -> Self {
+    pub(crate) fn new(inner: Incoming, version: Version, limit_bytes: usize, pace: Pace) -> Self {
         Self {
             inner,
             is_http1: version <= Version::HTTP_11,
             left: limit_bytes as u64,
-            idle: IdleTimer::new(idle),
+            stalls: StallTimer::new(pace),
             fate: Arc::default(),
         }
     }
@@ -123,15 +122,24 @@ impl Guarded {
         Arc::clone(&self.fate)
     }
 
-    /// The whole body.
-    pub(crate) async fn collect(mut self) -> Result<Bytes, RequestBodyError> {
+    /// The whole body. Its bytes count against the budget from their arrival to the end of their last clone.
+    pub(crate) async fn collect(
+        mut self,
+        budget: &Arc<ByteBudget>,
+    ) -> Result<Bytes, RequestBodyError> {
         let expected = usize::try_from(self.inner.size_hint().lower()).unwrap_or(0);
+        let mut reservation = budget.reserve();
+        let mut arrived = 0;
         let mut first: Option<Bytes> = None;
         let mut joined = BytesMut::new();
         while let Some(frame) = self.frame().await {
             let Ok(data) = frame?.into_data() else {
                 continue;
             };
+            arrived += data.len();
+            reservation
+                .grow_to(arrived)
+                .map_err(|OverBudget| self.fate.fail(RequestBodyError::NoRoom))?;
             match first.take() {
                 None if joined.is_empty() => first = Some(data),
                 before => {
@@ -144,7 +152,8 @@ impl Guarded {
             }
         }
         // A body that came in one piece is not copied.
-        Ok(first.unwrap_or_else(|| joined.freeze()))
+        let body = first.unwrap_or_else(|| joined.freeze());
+        Ok(hold(body, reservation))
     }
 }
 
@@ -165,7 +174,8 @@ impl Body for Guarded {
         let this = &mut *self;
         match this.poll_inner(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                this.idle.moved();
+                this.stalls
+                    .moved(frame.data_ref().map_or(0, Bytes::len) as u64);
                 if let Some(data) = frame.data_ref() {
                     let size = data.len() as u64;
                     this.fate.bytes.fetch_add(size, Ordering::Relaxed);
@@ -181,7 +191,7 @@ impl Body for Guarded {
             }
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Pending => {
-                ready!(this.idle.poll_stalled(context));
+                ready!(this.stalls.poll_stalled(context));
                 Poll::Ready(Some(Err(this.fate.fail(RequestBodyError::Stalled))))
             }
         }

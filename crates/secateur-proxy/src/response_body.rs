@@ -1,6 +1,7 @@
 //! A response on its way to the client: every frame passes as it is, and is looked at on the side.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use crate::audit::Ended;
 use crate::exchange::Exchange;
+use crate::headers;
 use crate::idle::IdleTimer;
+use crate::limits::StreamWatch;
 use crate::upstream::UpstreamBody;
 use crate::usage::UsageReader;
 
@@ -80,6 +83,8 @@ pub(crate) struct Tapped {
     bytes: u64,
     ended: Option<Ended>,
     idle: IdleTimer,
+    /// Of an HTTP/2 stream.
+    watch: Option<Arc<StreamWatch>>,
     /// It broke, and the client is not told before it has what came before.
     is_breaking: bool,
 }
@@ -106,6 +111,7 @@ impl Tapped {
             bytes: 0,
             ended: None,
             idle: IdleTimer::new(idle),
+            watch: StreamWatch::current(),
             is_breaking: false,
         }
     }
@@ -115,13 +121,19 @@ impl Tapped {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
         let this = &mut *self;
+        if let Some(watch) = &this.watch {
+            watch.asked();
+        }
         if this.is_breaking {
             this.ended = Some(Ended::UpstreamBroke);
             return Poll::Ready(Some(Err(ResponseBodyError::Broke)));
         }
         match Pin::new(&mut this.inner).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
+            Poll::Ready(Some(Ok(mut frame))) => {
                 this.idle.moved();
+                if let Some(watch) = &this.watch {
+                    watch.gave(frame.data_ref().map_or(0, Bytes::len));
+                }
                 if let Some(data) = frame.data_ref() {
                     this.bytes += data.len() as u64;
                     if let Some(shadow) = &mut this.exchange.shadow {
@@ -130,6 +142,9 @@ impl Tapped {
                     if let Some(reader) = &mut this.reader {
                         reader.feed(data);
                     }
+                }
+                if let Some(trailers) = frame.trailers_mut() {
+                    headers::to_client(trailers);
                 }
                 Poll::Ready(Some(Ok(frame)))
             }

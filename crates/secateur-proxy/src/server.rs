@@ -1,36 +1,29 @@
 //! The server side: accepts connections, stops gracefully, takes new configurations over.
 
-use std::convert::Infallible;
-use std::future::ready;
+mod accept;
+mod connection;
+mod respond;
+
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use secateur_ledger::Ledger;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use self::accept::{Stop, accept};
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
-use crate::canary::{Canary, CanaryStore, MemoryStore, claims_score, respond_to_score};
+use crate::canary::{Canary, CanaryStore, MemoryStore};
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
-use crate::handle::{Held, Shared, handle, own_path};
-use crate::pages::{Pages, is_navigation, is_page_path, pages_are_off, refuse_navigation};
-use crate::patience::Patience;
+use crate::handle::Shared;
+use crate::limits::{ByteBudget, Connections, Slots};
+use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
-use crate::recall::{claims as claims_recall, respond as respond_to_recall};
-use crate::response_body::ClientBody;
 use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces, watch_ledger};
 use crate::upstream::UpstreamClient;
@@ -102,7 +95,7 @@ pub struct Proxy {
     addr: SocketAddr,
     open: bool,
     shared: Arc<Shared>,
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Stop>,
     accepting: JoinHandle<()>,
     /// Of the ledger.
     watching: Option<JoinHandle<()>>,
@@ -143,7 +136,8 @@ impl Proxy {
             .clone()
             .map(|otlp| Traces::start(otlp, client.clone()));
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let connections = Arc::new(Semaphore::new(config.max_connections));
+        let connections =
+            Connections::new(config.max_connections, config.max_connections_per_address);
         let surfaces = Arc::new(Surfaces {
             log,
             metrics: Metrics::default(),
@@ -166,18 +160,20 @@ impl Proxy {
             client,
             surfaces,
             engine,
-            slots: Arc::new(Semaphore::new(cores * 2)),
+            slots: Slots::new(cores * 2),
+            byte_budget: ByteBudget::new(config.max_buffered_bytes),
             summarizer: Arc::new(Summarizer::new(summaries)),
             limits: RateLimits::default(),
             pages,
             no_pages,
             is_draining: AtomicBool::new(false),
+            is_cutting_off: AtomicBool::new(false),
         });
         let watching = shared.ledger.clone().map(|ledger| {
             let log = shared.surfaces.log.clone();
             tokio::spawn(watch_ledger(ledger, log))
         });
-        let (stop, stopped) = watch::channel(false);
+        let (stop, stopped) = watch::channel(Stop::No);
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared), connections, stopped));
         Ok(Self {
             addr,
@@ -229,6 +225,8 @@ impl Proxy {
             return Err(error);
         }
         let addresses = config.addresses();
+        let budget = &self.shared.byte_budget;
+        budget.set_limit(config.max_buffered_bytes);
         self.shared.config.store(Arc::new(config));
         self.shared.client.keep_only(addresses);
         self.shared.surfaces.metrics.reloaded("taken");
@@ -240,11 +238,18 @@ impl Proxy {
         self.shared.surfaces.metrics.reloaded("refused");
     }
 
-    /// Stops accepting, lets what is under way finish within the configured time, and ends.
+    /// Ends a [`Proxy::shutdown`] that takes too long.
+    #[must_use]
+    pub fn cut_off(&self) -> CutOff {
+        CutOff(self.stop.clone())
+    }
+
+    /// Stops accepting, lets what is under way finish within the configured time, and cuts the rest off. When this
+    /// returns, all requests are recorded.
     pub async fn shutdown(self) {
         self.shared.is_draining.store(true, Ordering::Relaxed);
         // The accept loop is gone only if the runtime is.
-        let _ = self.stop.send(true);
+        let _ = self.stop.send(Stop::WhenDone);
         let _ = self.accepting.await;
         if let Some(watching) = self.watching {
             watching.abort();
@@ -253,140 +258,21 @@ impl Proxy {
     }
 }
 
+/// Cuts off what is under way.
+#[derive(Clone, Debug)]
+pub struct CutOff(watch::Sender<Stop>);
+
+impl CutOff {
+    /// What is under way when the proxy shuts down is not waited for any longer.
+    pub fn now(&self) {
+        // The accept loop is gone: there is nothing to cut off.
+        let _ = self.0.send(Stop::Now);
+    }
+}
+
 fn check_access(config: &Config, open: bool) -> Result<(), ServeError> {
     if config.is_loopback() || open || !config.keys.is_empty() {
         return Ok(());
     }
     Err(ServeError::Open(config.listen))
-}
-
-async fn accept(
-    listener: TcpListener,
-    shared: Arc<Shared>,
-    connections: Arc<Semaphore>,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let graceful = GracefulShutdown::new();
-    loop {
-        let slot = tokio::select! {
-            slot = Arc::clone(&connections).acquire_owned() => slot,
-            _ = stopped.changed() => break,
-        };
-        let Ok(slot) = slot else { break };
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(_) => {
-                    // Out of file descriptors, most likely: wait for some to come back.
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            },
-            _ = stopped.changed() => break,
-        };
-        serve_connection(stream, slot, &shared, &graceful);
-    }
-    drop(listener);
-    let grace = shared.config.load().timeouts.shutdown;
-    // What is not done by then is cut off when the runtime ends.
-    let _ = tokio::time::timeout(grace, graceful.shutdown()).await;
-}
-
-fn serve_connection(
-    stream: TcpStream,
-    slot: OwnedSemaphorePermit,
-    shared: &Arc<Shared>,
-    graceful: &GracefulShutdown,
-) {
-    // Events must not wait for each other.
-    let _ = stream.set_nodelay(true);
-    let peer = stream.peer_addr().ok();
-    let watcher = graceful.watcher();
-    let head_timeout = shared.config.load().timeouts.request_idle;
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
-        let _slot = slot;
-        let open = OpenConnection::new(Arc::clone(&shared));
-        let (shared, patience) = (Held::new(shared), Patience::default());
-        let timer = patience.clone();
-        let service = service_fn(move |request: Request<Incoming>| {
-            respond(shared.clone(), peer, request, patience.clone())
-        });
-        let mut server = auto::Builder::new(TokioExecutor::new());
-        server
-            .http1()
-            .timer(timer)
-            .header_read_timeout(head_timeout)
-            .max_buf_size(256 << 10)
-            .auto_date_header(false);
-        server
-            .http2()
-            .timer(TokioTimer::new())
-            .adaptive_window(true)
-            .max_concurrent_streams(256)
-            .keep_alive_interval(Duration::from_secs(60))
-            .auto_date_header(false);
-        let connection = server
-            .serve_connection(TokioIo::new(stream), service)
-            .into_owned();
-        // A client that breaks off ends its own connection and nothing else.
-        let _ = watcher.watch(connection).await;
-        drop(open);
-    });
-}
-
-struct OpenConnection(Arc<Shared>);
-
-impl OpenConnection {
-    fn new(shared: Arc<Shared>) -> Self {
-        shared.surfaces.metrics.connections(1);
-        Self(shared)
-    }
-}
-
-impl Drop for OpenConnection {
-    fn drop(&mut self) {
-        self.0.surfaces.metrics.connections(-1);
-    }
-}
-
-/// A response that is there or comes later. Always boxed: the server moves it about, and every request
-/// would make room for the largest of its kinds.
-type Reply = Pin<Box<dyn Future<Output = Result<Response<ClientBody>, Infallible>> + Send>>;
-
-fn respond(
-    shared: Held,
-    peer: Option<SocketAddr>,
-    mut request: Request<Incoming>,
-    patience: Patience,
-) -> Reply {
-    if let Some(response) = own_path(&shared, &request) {
-        return Box::pin(ready(Ok(response)));
-    }
-    if let Some(pages) = shared
-        .pages
-        .as_ref()
-        .filter(|pages| pages.claims(request.uri().path()))
-    {
-        // Pages tell by it who tries their token too often.
-        if let Some(peer) = peer {
-            request.extensions_mut().insert(peer);
-        }
-        let pages = Arc::clone(pages);
-        return Box::pin(async move { Ok(pages.respond(request).await.map(ClientBody::full)) });
-    }
-    if shared.pages.is_none() && is_page_path(request.uri().path()) {
-        return Box::pin(ready(Ok(pages_are_off(&shared.no_pages))));
-    }
-    if shared.pages.is_some() && is_navigation(request.headers()) {
-        return Box::pin(ready(Ok(refuse_navigation())));
-    }
-    if claims_score(&request) {
-        return Box::pin(async move { Ok(respond_to_score(&shared, request).await) });
-    }
-    if claims_recall(&request) {
-        return Box::pin(async move { Ok(respond_to_recall(&shared, request).await) });
-    }
-    let handled = handle(shared, request, patience);
-    Box::pin(async move { Ok(handled.await) })
 }

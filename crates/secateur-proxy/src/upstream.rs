@@ -5,6 +5,8 @@
 
 mod body;
 mod connect;
+mod connect_failure;
+mod framing;
 mod http1;
 mod http2;
 mod lane;
@@ -22,6 +24,9 @@ use rustls::pki_types::CertificateDer;
 
 pub(crate) use self::body::{OutBody, UpstreamBody};
 use self::connect::Connector;
+pub(crate) use self::connect_failure::ConnectFailure;
+#[cfg(test)]
+pub(crate) use self::connect_failure::ConnectFailureKind;
 use self::lane::{Found, Lane};
 use self::pool::Pool;
 
@@ -32,18 +37,14 @@ pub(crate) enum SendError {
     #[error("the address has no scheme or no host")]
     NoAddress,
     /// There is no connection.
-    #[error("no connection: {0}")]
-    Connect(Box<dyn std::error::Error + Send + Sync>),
+    #[error("{0}")]
+    Connect(Box<ConnectFailure>),
+    /// The response is not valid HTTP.
+    #[error("the response is not valid HTTP: {0}")]
+    Framing(&'static str),
     /// The connection took the request, or a part of it, and gave no response.
     #[error("the connection broke: {0}")]
     Broke(#[from] hyper::Error),
-}
-
-impl SendError {
-    /// Whether no connection came about.
-    pub(crate) fn is_connect(&self) -> bool {
-        matches!(self, Self::NoAddress | Self::Connect(_))
-    }
 }
 
 /// What a connection made of a request.
@@ -81,7 +82,10 @@ impl Sent {
     /// For the last connection that is tried.
     fn settled(self) -> Result<Response<UpstreamBody>, SendError> {
         match self {
-            Self::Answered(response) => Ok(response),
+            Self::Answered(response) => match framing::error_of(&response) {
+                Some(reason) => Err(SendError::Framing(reason)),
+                None => Ok(response),
+            },
             Self::Failed(error) => Err(error),
             Self::NotTaken(left) => Err(left.error.into()),
         }

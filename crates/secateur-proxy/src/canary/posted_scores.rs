@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,7 +14,7 @@ use serde_json::json;
 use super::store::PastRequest;
 use crate::access::Grant;
 use crate::handle::Shared;
-use crate::own_endpoint::{self, MAX_BODY_BYTES, answer};
+use crate::own_endpoint::{self, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
 
@@ -54,10 +53,13 @@ pub(crate) async fn respond(
             "scores are posted",
         );
     }
-    let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
-    let posted = read
+    let shape = route.error_shape();
+    let body = match own_endpoint::body(shared, head.version, body, shape).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
+    };
+    let posted = serde_json::from_slice::<Posted>(&body)
         .ok()
-        .and_then(|body| serde_json::from_slice::<Posted>(&body.to_bytes()).ok())
         .filter(|posted| (0.0..=1.0).contains(&posted.score));
     let Some(posted) = posted else {
         return error(

@@ -120,10 +120,15 @@ async fn run(
             proxy.metrics().in_flight().max(0).unsigned_abs().into(),
         )],
     );
+    let cut_off = proxy.cut_off();
+    let mut stopping = std::pin::pin!(proxy.shutdown());
     tokio::select! {
-        () = proxy.shutdown() => {}
+        () = &mut stopping => {}
         // A second signal ends at once.
-        _ = signals.next() => {}
+        _ = signals.next() => {
+            cut_off.now();
+            stopping.await;
+        }
     }
     let mut left = Vec::new();
     if let Some(ledger) = ledger {

@@ -54,7 +54,9 @@ pub(super) struct File {
     pub(super) listen: Option<Spanned<String>>,
     pub(super) log: LogFormat,
     pub(super) max_body_mb: Option<Spanned<usize>>,
+    pub(super) max_buffered_mb: Option<Spanned<usize>>,
     pub(super) max_connections: Option<Spanned<usize>>,
+    pub(super) max_connections_per_address: Option<Spanned<usize>>,
     pub(super) upstream: RawUpstreams,
     pub(super) timeouts: RawTimeouts,
     pub(super) workload: BTreeMap<Spanned<String>, RawWorkload>,
@@ -81,7 +83,10 @@ pub(super) struct RawTimeouts {
     pub(super) connect_s: f64,
     pub(super) response_head_s: f64,
     pub(super) response_idle_s: f64,
+    pub(super) request_head_s: f64,
     pub(super) request_idle_s: f64,
+    pub(super) response_write_s: f64,
+    pub(super) min_bytes_per_s: u64,
     pub(super) shutdown_s: f64,
 }
 
@@ -92,7 +97,10 @@ impl Default for RawTimeouts {
             // An answer that is not streamed may take minutes to think about.
             response_head_s: 600.0,
             response_idle_s: 300.0,
+            request_head_s: 10.0,
             request_idle_s: 60.0,
+            response_write_s: 60.0,
+            min_bytes_per_s: 4096,
             shutdown_s: 120.0,
         }
     }
@@ -107,6 +115,7 @@ pub(super) struct RawWorkload {
     pub(super) policy_file: Option<Spanned<PathBuf>>,
     pub(super) policy: Option<Spanned<toml::Table>>,
     pub(super) budget_ms: u64,
+    pub(super) budget_ms_per_mb: u64,
     pub(super) retry_original: bool,
     pub(super) holdout_pct: Option<Spanned<f64>>,
     pub(super) canary: Option<super::canary::RawCanary>,
@@ -124,7 +133,8 @@ impl Default for RawWorkload {
             preset: None,
             policy_file: None,
             policy: None,
-            budget_ms: 50,
+            budget_ms: 500,
+            budget_ms_per_mb: 100,
             retry_original: true,
             holdout_pct: None,
             canary: None,

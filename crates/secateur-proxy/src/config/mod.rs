@@ -26,6 +26,7 @@ pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, Port
 pub use template::TEMPLATE;
 
 use crate::canary::{CanaryOptions, ScorerOptions};
+use crate::limits::{Pace, TimeBudget};
 use crate::mechanic::{ModelRoutes, OutputSchema};
 use crate::summary::SummaryBudget;
 
@@ -65,10 +66,40 @@ pub struct Timeouts {
     pub response_head: Duration,
     /// Between two chunks of a response.
     pub response_idle: Duration,
-    /// For a request's head, and between two chunks of its body.
+    /// From a new connection to the end of its first request's head.
+    pub request_head: Duration,
+    /// For the heads of later requests, and between two chunks of a body.
     pub request_idle: Duration,
+    /// For a client that takes nothing of its response.
+    pub response_write: Duration,
+    /// The slowest rate of a client that sends or takes a body, once the times above are used up by waiting.
+    pub min_bytes_per_s: u64,
     /// For streams that are under way when the proxy is asked to stop.
     pub shutdown: Duration,
+}
+
+impl Timeouts {
+    fn pace(&self, idle: Duration) -> Pace {
+        Pace {
+            idle,
+            min_bytes_per_s: self.min_bytes_per_s,
+        }
+    }
+
+    /// The slowest that a request's body may arrive.
+    pub(crate) fn body_pace(&self) -> Pace {
+        self.pace(self.request_idle)
+    }
+
+    /// The same for the proxy's own endpoints, whose bodies are as small as a head.
+    pub(crate) fn own_body_pace(&self) -> Pace {
+        self.pace(self.request_head.min(self.request_idle))
+    }
+
+    /// The slowest that a client may take its response.
+    pub(crate) fn write_pace(&self) -> Pace {
+        self.pace(self.response_write)
+    }
 }
 
 /// One base URL per provider.
@@ -110,7 +141,7 @@ pub struct Workload {
     /// M8.
     pub schema: Option<Arc<OutputSchema>>,
     /// How long the mechanics may take.
-    pub budget: Duration,
+    pub budget: TimeBudget,
     /// Whether the original is sent when the provider rejects a mutated body.
     pub retry_original: bool,
     /// Share of the sessions that goes unchanged for comparison, in percent.
@@ -176,8 +207,12 @@ pub struct Config {
     pub log: LogFormat,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
+    /// The most bytes of bodies that are held in memory at a time, of all requests together.
+    pub max_buffered_bytes: usize,
     /// The most connections at a time.
     pub max_connections: usize,
+    /// The most connections of one client address at a time.
+    pub max_connections_per_address: usize,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// All workloads by name, [`DEFAULT_WORKLOAD`] among them.

@@ -21,6 +21,7 @@ use super::{
     Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, Secret, SummaryStore, Timeouts, Upstreams,
     Workload,
 };
+use crate::limits::TimeBudget;
 use crate::summary::SummaryBudget;
 
 pub(super) struct Reader<'r> {
@@ -92,6 +93,11 @@ fn cannot_capture(
     Some(format!("workload.{}.capture needs {needs}", capturing.name))
 }
 
+/// What one address may take, so that it cannot take everything.
+fn most_of(max_connections: usize) -> usize {
+    (max_connections * 3 / 4).max(1)
+}
+
 impl Reader<'_> {
     pub(super) fn wrong(&self, span: &Range<usize>, message: impl Into<String>) -> ConfigError {
         ConfigError::at(self.name, self.text, Some(span.start), message)
@@ -142,7 +148,7 @@ impl Reader<'_> {
                     policy: None,
                     routes: None,
                     schema: None,
-                    budget: Duration::from_millis(50),
+                    budget: TimeBudget::default(),
                     retry_original: true,
                     holdout_pct: 0.0,
                     canary: Arc::default(),
@@ -168,11 +174,15 @@ impl Reader<'_> {
         if let Some(words) = cannot_capture(&workloads, ledger.as_ref()) {
             return Err(ConfigError::at(self.name, self.text, None, words));
         }
+        let max_connections = self.at_least_one(file.max_connections, 10_000)?;
         Ok(Config {
             listen,
             log: file.log,
             max_body_bytes: self.at_least_one(file.max_body_mb, 32)? << 20,
-            max_connections: self.at_least_one(file.max_connections, 10_000)?,
+            max_buffered_bytes: self.at_least_one(file.max_buffered_mb, 1024)? << 20,
+            max_connections,
+            max_connections_per_address: self
+                .at_least_one(file.max_connections_per_address, most_of(max_connections))?,
             timeouts: self.timeouts(&file.timeouts)?,
             workloads,
             keys,
@@ -222,6 +232,9 @@ impl Reader<'_> {
             connect: seconds("connect_s", raw.connect_s)?,
             response_head: seconds("response_head_s", raw.response_head_s)?,
             response_idle: seconds("response_idle_s", raw.response_idle_s)?,
+            request_head: seconds("request_head_s", raw.request_head_s)?,
+            response_write: seconds("response_write_s", raw.response_write_s)?,
+            min_bytes_per_s: raw.min_bytes_per_s,
             request_idle: seconds("request_idle_s", raw.request_idle_s)?,
             shutdown: seconds("shutdown_s", raw.shutdown_s)?,
         })

@@ -12,7 +12,10 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 
 # Larger request bodies are answered with 413.
 # max_body_mb = 32
+# Bodies that are buffered or decoded, of all requests together; beyond it requests are answered with 503.
+# max_buffered_mb = 1024
 # max_connections = 10000
+# max_connections_per_address = 7500 # by default three quarters of max_connections
 
 # Where requests go. Any server that speaks the provider's API will do.
 [upstream]
@@ -25,7 +28,10 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # connect_s = 10
 # response_head_s = 600
 # response_idle_s = 300
-# request_idle_s = 60
+# request_head_s = 10    # from a new connection to the end of its first request's head
+# request_idle_s = 60    # a pause in a request's body, or before the next request
+# response_write_s = 60  # a client that takes nothing of its response
+# min_bytes_per_s = 4096 # for bodies in both directions, once these times are used up by waiting
 # shutdown_s = 120
 
 # A workload is chosen by the base URL (http://127.0.0.1:8787/w/coding) or by the header
@@ -33,7 +39,8 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 [workload.coding]
 # preset = "steady"           # "steady-rag" for retrieved documents; see `secateur presets`
 # policy_file = "coding.toml" # a policy of your own, or tables right here:
-# budget_ms = 50              # the original goes out when the mechanics take longer
+# budget_ms = 500             # the original goes out when decoding and the mechanics run longer than this
+# budget_ms_per_mb = 100      # plus this for each MiB of the body; waiting for a slot may take as long again
 # retry_original = true       # the original goes out when the provider rejects the pruned body
 # provider = "anthropic"      # when path and headers do not tell
 # upstream.openai = "http://127.0.0.1:11434"

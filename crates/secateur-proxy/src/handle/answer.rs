@@ -44,7 +44,7 @@ pub(super) fn answer(
 
 pub(super) fn refuse(
     exchange: &mut Exchange,
-    refusal: Refusal,
+    refusal: &Refusal,
     shape: Provider,
 ) -> Response<ClientBody> {
     let event = exchange.event();

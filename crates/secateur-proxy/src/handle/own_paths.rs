@@ -81,8 +81,31 @@ fn readiness(shared: &Shared) -> String {
 
 fn metrics(shared: &Shared) -> String {
     let mut page = shared.surfaces.metrics.page();
+    page += &limit_metrics(shared);
     if let Some(ledger) = &shared.ledger {
         page += &ledger_metrics(&ledger.stats());
     }
     page
+}
+
+/// What the limits hold at the moment.
+fn limit_metrics(shared: &Shared) -> String {
+    let families = [
+        (
+            "secateur_buffered_bytes",
+            "gauge",
+            "Bytes of request bodies that are held in memory.",
+            shared.byte_budget.used() as u64,
+        ),
+        (
+            "secateur_log_lines_dropped_total",
+            "counter",
+            "Log lines that were dropped because the output was too slow.",
+            shared.surfaces.log.dropped(),
+        ),
+    ];
+    let line = |(name, kind, help, value): (&str, &str, &str, u64)| {
+        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
+    };
+    families.map(line).concat()
 }

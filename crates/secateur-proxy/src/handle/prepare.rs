@@ -12,54 +12,49 @@ use super::send::outgoing;
 use super::{Arrival, Shared};
 use crate::audit::{FailOpen, Mechanic};
 use crate::capture::CutRequest;
-use crate::encoding::{Encoding, decode};
-use crate::pipeline::{Decision, Job, decide};
+use crate::encoding::Encoding;
+use crate::error_shape::Refusal;
+use crate::limits::OverBudget;
+use crate::pipeline::{Decided, Decision, Encoded, Job, decide};
 use crate::summary::{Desk, Obtained, summary_request};
 use crate::upstream::OutBody;
 
 /// Runs the chain over a body that is there.
+///
+/// # Errors
+/// There is no memory for the decoded body or the changed one.
 pub(super) async fn prepare(
     shared: &Arc<Shared>,
     arrival: &Arrival,
     dialect: DialectId,
     original: &Bytes,
-) -> Decision {
+) -> Result<Decision, Refusal> {
     if is_signed(&arrival.head.headers) {
-        return Decision::fail_open(FailOpen::SignedBody);
+        return Ok(Decision::fail_open(FailOpen::SignedBody));
     }
-    let encoding = Encoding::of(&arrival.head.headers);
-    let body = if encoding == Encoding::Identity {
-        original.clone()
-    } else {
-        let (body, limit) = (original.clone(), arrival.config.max_body_bytes);
-        let decoded = tokio::task::spawn_blocking(move || decode(encoding, &body, limit)).await;
-        match decoded {
-            Ok(Ok(body)) => Bytes::from(body),
-            Ok(Err(error)) => return Decision::fail_open(FailOpen::Encoding(error.reason())),
-            Err(_) => return Decision::fail_open(FailOpen::Panicked),
-        }
-    };
-    let shown = body.clone();
     let job = Job {
         orders: shared.canary.orders(&arrival.head.headers),
-        body,
+        body: original.clone(),
         dialect,
         path_model: arrival.route.path_model.clone(),
         workload: Arc::clone(&arrival.workload),
         engine: Arc::clone(&shared.engine),
         summaries: shared.summarizer.of(&arrival.workload),
     };
-    let decision = run_chain(shared, arrival, dialect, job).await;
-    shared.canary.look_back(
-        &arrival.workload,
-        decision.session.as_deref(),
-        shown.clone(),
-        dialect,
-        &decision.stack,
-        decision.report.as_ref(),
-    );
-    capture(shared, arrival, dialect, shown, &decision);
-    decision
+    let chained = run_chain(shared, arrival, dialect, job).await;
+    let Decided { decision, body } = chained.map_err(|OverBudget| Refusal::NoRoom)?;
+    if let Some(body) = body {
+        shared.canary.look_back(
+            &arrival.workload,
+            decision.session.as_deref(),
+            body.clone(),
+            dialect,
+            &decision.stack,
+            decision.report.as_ref(),
+        );
+        capture(shared, arrival, dialect, body, &decision);
+    }
+    Ok(decision)
 }
 
 /// Keeps what was cut, where the workload asks for it.
@@ -97,18 +92,32 @@ async fn run_chain(
     arrival: &Arrival,
     dialect: DialectId,
     job: Job,
-) -> Decision {
-    let decision = decide(job.clone(), &shared.slots).await;
-    if decision.wanted.is_empty() {
-        return decision;
-    }
-    let obtained = obtain(shared, arrival, dialect, &decision).await;
-    let mut decision = match obtained.any_made {
-        true => decide(job, &shared.slots).await,
-        false => decision,
+) -> Result<Decided, OverBudget> {
+    let encoding = Encoding::of(&arrival.head.headers);
+    let encoded = (encoding != Encoding::Identity).then(|| Encoded {
+        encoding,
+        max_bytes: arrival.config.max_body_bytes,
+    });
+    let mut decided = decide(job.clone(), encoded, &shared.slots, &shared.byte_budget).await?;
+    let Some(body) = decided
+        .body
+        .clone()
+        .filter(|_| !decided.decision.wanted.is_empty())
+    else {
+        return Ok(decided);
     };
-    decision.summary = Some(obtained.outcome);
-    decision
+    let obtained = obtain(shared, arrival, dialect, &decided.decision).await;
+    if obtained.any_made {
+        decided = decide(
+            Job { body, ..job },
+            None,
+            &shared.slots,
+            &shared.byte_budget,
+        )
+        .await?;
+    }
+    decided.decision.summary = Some(obtained.outcome);
+    Ok(decided)
 }
 
 /// Asks the workload's upstream for the summaries that the chain missed.
@@ -189,6 +198,7 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
     event.steps = decision.steps;
     event.report = decision.report;
     event.failed_open = decision.failed_open;
+    event.chain_time = decision.time;
     event.summary = decision.summary;
     (decision.body.is_some() || path.is_some()).then_some(Changed {
         body: decision.body,

@@ -13,7 +13,7 @@ use crate::audit::{AuditEvent, Mechanic};
 use crate::error_shape::Refusal;
 use crate::headers;
 use crate::route::{unchanged_uri, upstream_uri};
-use crate::upstream::{OutBody, UpstreamBody};
+use crate::upstream::{OutBody, SendError, UpstreamBody};
 
 /// Sends the changed request, and the original once where the provider blames the change.
 pub(super) async fn send_prepared(
@@ -147,10 +147,15 @@ pub(super) fn send<'a>(
                     .streamed
                     .as_ref()
                     .and_then(|fate| fate.error());
-                return Err(match of_body {
-                    Some(error) => error.refusal(arrival.config.max_body_bytes),
-                    None if error.is_connect() => Refusal::UpstreamUnreachable,
-                    None => Refusal::UpstreamBroke,
+                if let Some(error) = of_body {
+                    return Err(error.refusal(arrival.config.max_body_bytes));
+                }
+                arrival.exchange.event().upstream_error = Some(error.to_string());
+                return Err(match error {
+                    SendError::Connect(failure) => Refusal::UpstreamUnreachable(failure),
+                    SendError::NoAddress => Refusal::BadTarget,
+                    SendError::Framing(reason) => Refusal::UpstreamProtocol(reason),
+                    SendError::Broke(_) => Refusal::UpstreamBroke,
                 });
             }
             Some(Ok(response)) => response,

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use secateur_ledger::{LedgerError, Recalled};
 use serde_json::json;
@@ -13,7 +12,7 @@ use super::PATH;
 use super::page::{Asked, Page};
 use crate::access::Grant;
 use crate::handle::{Shared, pick_workload};
-use crate::own_endpoint::{self, MAX_BODY_BYTES, answer};
+use crate::own_endpoint::{self, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
 
@@ -44,11 +43,12 @@ pub(crate) async fn respond(
         let words = "this proxy has no workload of that name, so nothing was cut in it";
         return error(StatusCode::NOT_FOUND, "unknown-workload", words);
     }
-    let read = Limited::new(body, MAX_BODY_BYTES).collect().await;
-    let asked = read
-        .ok()
-        .and_then(|body| serde_json::from_slice::<Asked>(&body.to_bytes()).ok());
-    let Some(asked) = asked else {
+    let shape = route.error_shape();
+    let body = match own_endpoint::body(shared, head.version, body, shape).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
+    };
+    let Ok(asked) = serde_json::from_slice::<Asked>(&body) else {
         let words = "expected {\"id\": \"…\"}, with offset and max_chars where a part is wanted";
         return error(StatusCode::BAD_REQUEST, "not-an-id", words);
     };

@@ -48,10 +48,24 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
         );
     }
     if let Some(reason) = event.failed_open {
+        let mut fields = vec![id(), workload(), ("reason", reason.name().into())];
+        if let Some(time) = event.chain_time {
+            fields.extend([
+                ("waited_ms", millis(time.waited)),
+                ("ran_ms", millis(time.ran)),
+                ("budget_ms", millis(time.budget)),
+                ("body_bytes", time.body_bytes.into()),
+            ]);
+        }
+        log.line("warn", "failed_open", &fields);
+    }
+    if let Some(error) = &event.upstream_error {
+        let error = ("error", Field::from(error.as_str()));
+        let reason = ("reason", event.ended.name().into());
         log.line(
-            "warn",
-            "failed_open",
-            &[id(), workload(), ("reason", reason.name().into())],
+            "error",
+            "upstream_failed",
+            &[id(), workload(), reason, error],
         );
     }
     if let Some(named) = &event.unknown_workload {
@@ -124,6 +138,9 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
     }
     if let Some(usage) = &event.usage {
         fields.extend(counts(usage));
+        if usage.is_implausible {
+            fields.push(("usage_implausible", true.into()));
+        }
     }
     let predicted = event.receipt.predicted;
     let costs = [

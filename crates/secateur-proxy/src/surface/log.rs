@@ -1,7 +1,7 @@
 //! Log lines: written by a thread of their own, so that a slow terminal never holds up a request.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,9 @@ use secateur_ledger::moment::{Moment, now};
 use crate::config::LogFormat;
 
 /// Lines that may wait to be written; more are dropped and counted.
-const WAITING: usize = 8192;
+const MAX_WAITING_LINES: usize = 8192;
+/// Bytes of them.
+const MAX_WAITING_BYTES: usize = 8 << 20;
 
 /// A value in a log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +54,14 @@ enum Message {
 pub struct Log {
     format: LogFormat,
     sender: Option<SyncSender<Message>>,
-    dropped: Arc<AtomicU64>,
+    queue: Arc<Queue>,
+}
+
+/// What waits to be written, and what did not fit.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting_bytes: AtomicUsize,
+    dropped: AtomicU64,
 }
 
 impl std::fmt::Debug for Log {
@@ -70,7 +79,7 @@ impl Log {
         Self {
             format: LogFormat::Off,
             sender: None,
-            dropped: Arc::default(),
+            queue: Arc::default(),
         }
     }
 
@@ -91,12 +100,14 @@ impl Log {
         if format == LogFormat::Off {
             return Self::off();
         }
-        let (sender, receiver) = sync_channel(WAITING);
-        std::thread::spawn(move || write_lines(&receiver, out));
+        let (sender, receiver) = sync_channel(MAX_WAITING_LINES);
+        let queue = Arc::<Queue>::default();
+        let written = Arc::clone(&queue);
+        std::thread::spawn(move || write_lines(&receiver, out, format, &written));
         Self {
             format,
             sender: Some(sender),
-            dropped: Arc::default(),
+            queue,
         }
     }
 
@@ -105,20 +116,20 @@ impl Log {
         let Some(sender) = &self.sender else {
             return;
         };
-        let line = match self.format {
-            LogFormat::Json => json_line(level, event, fields),
-            LogFormat::Pretty => pretty_line(level, event, fields),
-            LogFormat::Off => return,
-        };
-        if let Err(TrySendError::Full(_)) = sender.try_send(Message::Line(line)) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        let line = self.format.line(level, event, fields);
+        let (waiting, bytes) = (&self.queue.waiting_bytes, line.len());
+        let fits = waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_WAITING_BYTES;
+        let is_full = |error| matches!(error, TrySendError::Full(_));
+        if !fits || sender.try_send(Message::Line(line)).is_err_and(is_full) {
+            waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.queue.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// How many lines were dropped because the output was too slow.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.queue.dropped.load(Ordering::Relaxed)
     }
 
     /// Waits until everything is written.
@@ -134,21 +145,38 @@ impl Log {
 }
 
 /// Lines that are waiting go out in one piece.
-fn write_lines(receiver: &Receiver<Message>, mut out: impl Write) {
+fn write_lines(
+    receiver: &Receiver<Message>,
+    mut out: impl Write,
+    format: LogFormat,
+    queue: &Queue,
+) {
     const PIECE_BYTES: usize = 64 << 10;
-    let mut piece = String::new();
+    let (mut piece, mut told) = (String::new(), 0);
     while let Ok(first) = receiver.recv() {
         let mut next = Some(first);
         let mut flushes = Vec::new();
         while let Some(message) = next {
             match message {
-                Message::Line(line) => piece.push_str(&line),
+                Message::Line(line) => {
+                    queue.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+                    piece.push_str(&line);
+                }
                 Message::Flush(done) => flushes.push(done),
             }
             next = match piece.len() < PIECE_BYTES {
                 true => receiver.try_recv().ok(),
                 false => None,
             };
+        }
+        let dropped = queue.dropped.load(Ordering::Relaxed);
+        if dropped > told {
+            let fields = [
+                ("lines", Field::from(dropped - told)),
+                ("in_all", dropped.into()),
+            ];
+            piece.push_str(&format.line("warn", "log_lines_dropped", &fields));
+            told = dropped;
         }
         // A log that cannot be written must not stop the proxy.
         let _ = out.write_all(piece.as_bytes());
@@ -158,6 +186,16 @@ fn write_lines(receiver: &Receiver<Message>, mut out: impl Write) {
         }
         for done in flushes {
             let _ = done.send(());
+        }
+    }
+}
+
+impl LogFormat {
+    fn line(self, level: &str, event: &str, fields: &[(&str, Field)]) -> String {
+        match self {
+            Self::Json => json_line(level, event, fields),
+            Self::Pretty => pretty_line(level, event, fields),
+            Self::Off => String::new(),
         }
     }
 }
@@ -257,6 +295,41 @@ impl Write for Captured {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An output that stands still until it is let go.
+    struct Blocked(Captured, std::sync::mpsc::Receiver<()>);
+
+    impl Write for Blocked {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.1.recv();
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Lines waited by their number alone, and took 622 MB.
+    #[test]
+    fn lines_that_wait_are_bounded_in_bytes_and_dropped_ones_are_told() {
+        let (out, (go, blocked)) = (Captured::default(), std::sync::mpsc::channel());
+        let log = Log::to(LogFormat::Json, Blocked(out.clone(), blocked));
+        let long = "x".repeat(1 << 20);
+        for _ in 0..40 {
+            log.line("info", "long", &[("text", long.as_str().into())]);
+        }
+        // One is in the writer's hands.
+        assert!((31..=33).contains(&log.dropped()), "{}", log.dropped());
+        assert!(log.queue.waiting_bytes.load(Ordering::Relaxed) <= MAX_WAITING_BYTES);
+        drop(go);
+        log.flush();
+        let text = out.text();
+        let told = text.lines().find(|line| line.contains("log_lines_dropped"));
+        let told: serde_json::Value = serde_json::from_str(told.unwrap()).unwrap();
+        assert_eq!(told["in_all"].as_u64(), Some(log.dropped()));
+        assert_eq!(log.queue.waiting_bytes.load(Ordering::Relaxed), 0);
+    }
 
     #[test]
     fn a_line_is_one_json_object_or_one_line_for_people() {

@@ -18,7 +18,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 24] = [
+const FAMILIES: [(&str, &str, &str); 26] = [
     (
         "secateur_requests_total",
         "counter",
@@ -139,6 +139,16 @@ const FAMILIES: [(&str, &str, &str); 24] = [
         "counter",
         "Bytes of responses.",
     ),
+    (
+        "secateur_connections_refused_total",
+        "counter",
+        "Connections beyond the limits or without a request, by reason.",
+    ),
+    (
+        "secateur_implausible_usage_total",
+        "counter",
+        "Responses whose token counts cannot be true, by workload.",
+    ),
 ];
 
 type Labels = String;
@@ -173,6 +183,11 @@ impl Metrics {
 
     pub(crate) fn connections(&self, change: i64) {
         self.connections.fetch_add(change, Ordering::Relaxed);
+    }
+
+    pub(crate) fn connection_refused(&self, reason: &str) {
+        let labels = [("reason", reason)];
+        self.count("secateur_connections_refused_total", &labels, 1.0);
     }
 
     /// Requests that are under way.
@@ -271,6 +286,13 @@ impl Metrics {
                 &[workload, ("reason", reason.name())],
                 1.0,
             );
+        }
+        if event
+            .usage
+            .as_ref()
+            .is_some_and(|usage| usage.is_implausible)
+        {
+            values.add("secateur_implausible_usage_total", &[workload], 1.0);
         }
         if event.retried_original {
             let stack = event.struck_stack.join("+");

@@ -12,9 +12,9 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::SendError;
 use super::http1::Connection;
 use super::lane::{Found, Lane};
+use super::{ConnectFailure, SendError};
 
 /// The bytes of a connection.
 pub(super) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -48,9 +48,16 @@ impl Connector {
 
     pub(super) async fn open(&self, lane: &Lane) -> Result<Found, SendError> {
         let opened = tokio::time::timeout(self.timeout, self.shake_hands(lane)).await;
-        opened
-            .unwrap_or_else(|_| Err("it took too long".into()))
-            .map_err(SendError::Connect)
+        let failure = match opened {
+            Ok(Ok(found)) => return Ok(found),
+            Ok(Err(error)) => {
+                // Those of TCP and of names are hyper-util's own; bare ones come from the TLS handshake alone.
+                let in_handshake = error.is::<std::io::Error>();
+                ConnectFailure::new(lane.host_name(), &*error, in_handshake)
+            }
+            Err(_) => ConnectFailure::timeout(lane.host_name()),
+        };
+        Err(SendError::Connect(Box::new(failure)))
     }
 
     async fn shake_hands(

@@ -29,7 +29,7 @@ pub(super) async fn send(
         let path = request.uri().path_and_query();
         match lane.uri(path.map_or("/", |path| path.as_str())) {
             Ok(uri) => *request.uri_mut() = uri,
-            Err(error) => return Sent::Failed(SendError::Connect(error.into())),
+            Err(_) => return Sent::Failed(SendError::NoAddress),
         }
     }
     *request.version_mut() = Version::HTTP_2;

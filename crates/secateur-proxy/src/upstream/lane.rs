@@ -123,6 +123,11 @@ impl Lane {
         self.host.clone()
     }
 
+    /// The server's name, for people.
+    pub(super) fn host_name(&self) -> &str {
+        self.host.to_str().unwrap_or_default()
+    }
+
     /// The whole address of a path.
     pub(super) fn uri(&self, path: &str) -> Result<Uri, http::Error> {
         Uri::builder()

@@ -20,13 +20,51 @@ pub struct Usage {
     pub reasoning_tokens: Option<u64>,
     /// Of the input, neither read nor written, where the provider counts it apart.
     pub uncached_tokens: Option<u64>,
+    /// Whether the counts cannot all be true. What is beyond any model is left out, and what is more than the whole
+    /// that it is a part of is cut to the whole.
+    pub is_implausible: bool,
 }
+
+/// No request has more tokens: the largest windows of models are 10 million (checked November 2026).
+const MAX_PLAUSIBLE_TOKENS: u64 = 100_000_000;
 
 impl Usage {
     /// Whether nothing was reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What can be true of the counts, so that one response cannot spoil the sums over all.
+    pub(super) fn plausible(mut self) -> Self {
+        let mut is_implausible = false;
+        for count in [
+            &mut self.input_tokens,
+            &mut self.cache_read_tokens,
+            &mut self.cache_write_tokens,
+            &mut self.output_tokens,
+            &mut self.reasoning_tokens,
+            &mut self.uncached_tokens,
+        ] {
+            let absurd = count.take_if(|count| *count > MAX_PLAUSIBLE_TOKENS);
+            is_implausible |= absurd.is_some();
+        }
+        let mut cut = |part: &mut Option<u64>, whole: Option<u64>| {
+            if let (Some(part), Some(whole)) = (part, whole)
+                && *part > whole
+            {
+                *part = whole;
+                is_implausible = true;
+            }
+        };
+        let input = self.input_tokens;
+        cut(&mut self.cache_read_tokens, input);
+        let rest = input.map(|input| input - self.cache_read_tokens.unwrap_or(0).min(input));
+        cut(&mut self.cache_write_tokens, rest);
+        cut(&mut self.uncached_tokens, input);
+        cut(&mut self.reasoning_tokens, self.output_tokens);
+        self.is_implausible |= is_implausible;
+        self
     }
 
     /// Takes over what a usage object says. Later events of a stream refine earlier ones.
@@ -46,7 +84,7 @@ impl Usage {
         set(&mut self.reasoning_tokens, said.reasoning);
         if said.candidates.is_some() || said.thoughts.is_some() {
             let (said, thought) = (said.candidates.unwrap_or(0), said.thoughts.unwrap_or(0));
-            self.output_tokens = Some(said + thought);
+            self.output_tokens = Some(said.saturating_add(thought));
         }
         set(&mut self.cache_read_tokens, said.read_apart);
         set(&mut self.cache_write_tokens, said.written_apart);
@@ -59,8 +97,9 @@ impl Usage {
             }
         }
         if let Some(uncached) = self.uncached_tokens {
-            let cached = self.cache_read_tokens.unwrap_or(0) + self.cache_write_tokens.unwrap_or(0);
-            self.input_tokens = Some(uncached + cached);
+            let (read, written) = (self.cache_read_tokens, self.cache_write_tokens);
+            let cached = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
+            self.input_tokens = Some(uncached.saturating_add(cached));
         }
     }
 }

@@ -67,7 +67,7 @@ impl UsageReader {
     /// What was found up to now.
     pub(crate) fn usage(&mut self) -> Option<Usage> {
         let reading = self.decoder.sink();
-        (!reading.usage.is_empty()).then(|| reading.usage.clone())
+        (!reading.usage.is_empty()).then(|| reading.usage.clone().plausible())
     }
 }
 

@@ -11,7 +11,10 @@ impl Usage {
         let read = self.cache_read_tokens.unwrap_or(0);
         let written = self.cache_write_tokens.unwrap_or(0);
         let kinds = [
-            (input.saturating_sub(read + written), prices.input_usd),
+            (
+                input.saturating_sub(read.saturating_add(written)),
+                prices.input_usd,
+            ),
             (read, prices.cache_read_usd),
             (written, prices.cache_write_usd),
             (self.output_tokens.unwrap_or(0), prices.output_usd),

@@ -121,3 +121,54 @@ fn other_kinds_of_responses_are_not_read() {
     assert!(UsageReader::new(None, Encoding::Identity).is_none());
     assert!(UsageReader::new(Some(JSON), Encoding::Zstd).is_none());
 }
+
+fn usage_of(json: &str) -> Usage {
+    read(JSON, format!("{{\"usage\":{json}}}").as_bytes(), 64).unwrap()
+}
+
+/// One response put 207 trillion dollars into the sums, for good.
+#[test]
+fn counts_that_cannot_be_true_are_left_out_and_marked() {
+    let most = u64::MAX;
+    for json in [
+        format!(r#"{{"prompt_tokens":{most},"completion_tokens":{most}}}"#),
+        format!(
+            r#"{{"input_tokens":{most},"cache_read_input_tokens":{most},"cache_creation_input_tokens":{most},"output_tokens":1}}"#
+        ),
+        format!(
+            r#"{{"promptTokenCount":{most},"candidatesTokenCount":{most},"thoughtsTokenCount":{most}}}"#
+        ),
+        r#"{"prompt_tokens":100000001,"completion_tokens":100000001}"#.to_owned(),
+    ] {
+        let usage = usage_of(&json);
+        assert!(usage.is_implausible, "{json}");
+        assert_eq!(usage.input_tokens, None, "{json}");
+        assert!(usage.output_tokens.unwrap_or(0) <= 1, "{json}: {usage:?}");
+        let prices = secateur_core::models::prices(Some("gpt-5")).unwrap();
+        assert_eq!(usage.usd(&prices), None, "{json}");
+    }
+}
+
+#[test]
+fn a_part_is_not_more_than_its_whole() {
+    let usage = usage_of(
+        r#"{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":101,"cache_write_tokens":3},"completion_tokens_details":{"reasoning_tokens":9}}"#,
+    );
+    assert!(usage.is_implausible);
+    assert_eq!(
+        (
+            usage.input_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens
+        ),
+        (Some(100), Some(100), Some(0))
+    );
+    assert_eq!(
+        (usage.output_tokens, usage.reasoning_tokens),
+        (Some(5), Some(5))
+    );
+    let plain = usage_of(
+        r#"{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":70,"output_tokens":8}"#,
+    );
+    assert!(!plain.is_implausible);
+}

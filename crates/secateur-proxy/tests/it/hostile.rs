@@ -36,7 +36,7 @@ async fn dead_and_silent_upstreams_get_an_answer_in_the_dialects_shape() {
             answer.status.as_u16(),
             answer.json()["error"]["code"].as_str()
         ),
-        (502, Some("upstream-unreachable"))
+        (502, Some("upstream-refused"))
     );
     let answer = stage
         .post("/w/silent/v1/chat/completions", &[], chat())
@@ -51,7 +51,7 @@ async fn dead_and_silent_upstreams_get_an_answer_in_the_dialects_shape() {
     let page = stage.proxy.metrics().page();
     assert!(
         page.contains(
-            "secateur_upstream_errors_total{workload=\"dead\",kind=\"upstream-unreachable\"} 1"
+            "secateur_upstream_errors_total{workload=\"dead\",kind=\"upstream-refused\"} 1"
         ),
         "{page}"
     );

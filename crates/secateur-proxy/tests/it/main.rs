@@ -13,11 +13,15 @@ mod demo;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod passing;
 #[cfg(test)]
 mod process;
+#[cfg(test)]
+mod protocol;
 #[cfg(test)]
 mod pruning;
 #[cfg(test)]

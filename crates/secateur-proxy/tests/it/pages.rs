@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
-use hyper::body::Incoming;
 use secateur_ledger::{Ledger, LedgerOptions};
 use secateur_mock::MockOptions;
-use secateur_proxy::{LedgerSink, Pages, is_page_path};
+use secateur_proxy::{LedgerSink, PageBody, Pages, is_page_path};
 
 use crate::stage::{Stage, chat, whole};
 
@@ -24,7 +23,7 @@ impl Pages for Stub {
 
     fn respond(
         &self,
-        _: Request<Incoming>,
+        _: Request<PageBody>,
     ) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send + '_>> {
         Box::pin(async { Response::new(Bytes::from_static(b"a page")) })
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::Method;
 use secateur_core::dialect::DialectId;
+use secateur_ledger::{Filter, Ledger, LedgerOptions};
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::cli::{ServeOptions, serve};
 
@@ -205,4 +206,57 @@ async fn sigterm_finishes_streams_and_ends_well() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("still running");
+}
+
+/// The ledger was closed before the streams that were cut off had recorded themselves, both at the end of the time that
+/// they have and at a second signal.
+#[tokio::test]
+async fn streams_that_sigterm_cuts_off_are_in_the_ledger() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    for (shutdown_s, signals) in [(0.3, 1), (120.0, 2)] {
+        let folder = folder(&format!("cut-{signals}"));
+        let path = folder.join("secateur.toml");
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n[upstream]\nopenai = \"{}\"\n[timeouts]\nshutdown_s = {shutdown_s}\n",
+            mock.url()
+        );
+        std::fs::write(&path, text).unwrap();
+        let mut served = Served::start(&path).await;
+        let body = conversation(DialectId::OpenaiChat, 3, true);
+        let headers = [("x-mock-conduct", "gap=60000;chunk=200")];
+        let mut streams = Vec::new();
+        for _ in 0..3 {
+            let (client, url) = (&served.client, &served.url);
+            let path = "/v1/chat/completions";
+            let sent = request(client, url, Method::POST, path, &headers, body.clone());
+            streams.push(sent.await.unwrap());
+        }
+        served.signal("-TERM");
+        served.wait_for("\"event\":\"stopping\"").await;
+        for _ in 1..signals {
+            served.signal("-TERM");
+        }
+        served.wait_for("\"event\":\"stopped\"").await;
+        let _ = served.child.wait();
+        assert_eq!(ends_in_ledger(&folder, 3).await, ["cut-off"; 3]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+/// How the requests ended that the ledger has, once it has so many.
+async fn ends_in_ledger(folder: &Path, count: usize) -> Vec<String> {
+    let url = format!("sqlite:{}", folder.join("secateur-ledger.db").display());
+    let options = LedgerOptions::new(&url, folder.join("secateur-spool"));
+    let ledger = Ledger::open(options).await.unwrap();
+    let mut rows = Vec::new();
+    // Some may be in the spool.
+    for _ in 0..100 {
+        rows = ledger.rows(&Filter::default(), None, 9).await.unwrap();
+        if rows.len() >= count {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    ledger.close().await;
+    rows.into_iter().map(|row| row.ended).collect()
 }

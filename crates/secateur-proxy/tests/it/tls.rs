@@ -265,7 +265,7 @@ async fn an_upstream_that_nobody_vouches_for_is_not_trusted() {
             answer.status.as_u16(),
             answer.json()["error"]["code"].as_str()
         ),
-        (502, Some("upstream-unreachable"))
+        (502, Some("upstream-tls"))
     );
     assert!(behind.versions.lock().unwrap().is_empty());
 }

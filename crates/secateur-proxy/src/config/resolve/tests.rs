@@ -25,6 +25,34 @@ fn the_template_is_valid_and_so_is_an_empty_file() {
 }
 
 #[test]
+fn limits_have_defaults_and_can_be_set() {
+    let config = read("[workload.w]\n").unwrap();
+    assert_eq!(config.max_buffered_bytes, 1 << 30);
+    assert_eq!(config.max_connections_per_address, 7_500);
+    assert_eq!(config.timeouts.request_head, Duration::from_secs(10));
+    let budget = config.workloads["w"].budget;
+    assert_eq!(
+        (budget, config.default_workload().budget),
+        (TimeBudget::default(), budget)
+    );
+    let config = read(
+        "max_connections = 2\nmax_buffered_mb = 3\n[timeouts]\nmin_bytes_per_s = 0\nresponse_write_s = 0.5\n[workload.w]\nbudget_ms = 7\nbudget_ms_per_mb = 0\n",
+    )
+    .unwrap();
+    assert_eq!(config.max_connections_per_address, 1);
+    assert_eq!(config.max_buffered_bytes, 3 << 20);
+    let pace = config.timeouts.write_pace();
+    assert_eq!(
+        (pace.idle, pace.min_bytes_per_s),
+        (Duration::from_millis(500), 0)
+    );
+    let seven = Duration::from_millis(7);
+    assert_eq!(config.workloads["w"].budget.for_bytes(9 << 20), seven);
+    fails("max_buffered_mb = 0\n", 1, "from 1");
+    fails("[timeouts]\nrequest_head_s = 0\n", 2, "above 0");
+}
+
+#[test]
 fn every_key_of_the_template_is_a_key() {
     let text: String = crate::config::TEMPLATE
         .lines()

@@ -12,6 +12,7 @@ use crate::config::error::ConfigError;
 use crate::config::file::{RawRoute, RawSchema, RawWorkload};
 use crate::config::policy_text::policy_text;
 use crate::config::{Upstreams, Workload};
+use crate::limits::TimeBudget;
 use crate::mechanic::{ModelRoutes, OutputSchema};
 use crate::summary::SummaryBudget;
 
@@ -61,7 +62,10 @@ impl Reader<'_> {
                 Some(schema) => Some(Arc::new(self.schema(schema)?)),
                 None => None,
             },
-            budget: Duration::from_millis(raw.budget_ms),
+            budget: TimeBudget {
+                base: Duration::from_millis(raw.budget_ms),
+                per_mb: Duration::from_millis(raw.budget_ms_per_mb),
+            },
             retry_original: raw.retry_original,
             capture,
             summary: SummaryBudget {
