@@ -52,9 +52,9 @@ pub(crate) struct RoundEconomics {
 
 impl RoundEconomics {
     /// What a round brings that frees so much and rewrites so much; `None` if it is not worth it.
-    pub(crate) fn net(self, freed: f64, rewritten: f64, at_worst: f64) -> Option<f64> {
-        let net = self.value_per_freed * freed - self.cost_per_rewritten * rewritten;
-        let cost = self.cost_per_rewritten * at_worst;
+    pub(crate) fn net(self, freed: f64, rewritten: f64) -> Option<f64> {
+        let cost = self.cost_per_rewritten * rewritten;
+        let net = self.value_per_freed * freed - cost;
         let is_covered = cost <= self.saved_so_far + self.immediate_saving * freed;
         (net > 0.0 && is_covered && freed >= self.min_freed).then_some(net)
     }
@@ -200,8 +200,8 @@ impl<'o> Outlook<'o> {
             self.visits += 1;
             let one = &self.open[at];
             let next = PartId(one.part.0 + 1);
-            let (least, at_worst) = rewrites.at_least(next, one.up_to());
-            let most = economics.net(freed + one.up_to(), least - shorter, at_worst - shorter);
+            let least = rewrites.at_least(next, one.up_to()) - shorter;
+            let most = economics.net(freed + one.up_to(), least);
             if economics.are_monotone() && !most.is_some_and(|most| most > best_net) {
                 break;
             }
@@ -216,9 +216,7 @@ impl<'o> Outlook<'o> {
             }
             freed += gain;
             let part = self.open[at].part;
-            let rewritten = rewrites.after(part) - shorter;
-            let at_worst = rewrites.at_worst(part) - shorter;
-            let net = economics.net(freed, rewritten, at_worst);
+            let net = economics.net(freed, rewrites.after(part) - shorter);
             if let Some(net) = net.filter(|&net| net > best_net) {
                 best_net = net;
                 best = Some(part);

@@ -100,7 +100,6 @@ pub(crate) fn fold(
         account: Account::default(),
         versions: Versions::new(stage.view, patterns),
         arrived_since_try: 0.0,
-        at_risk: 0.0,
         allowance: Allowance::default(),
     };
     let (mut cached, mut eligible) = (0, false);
@@ -147,8 +146,6 @@ struct Fold<'f, 's, 'a> {
     account: Account,
     versions: Versions<'f>,
     arrived_since_try: f64,
-    /// What earlier rounds cost more if the entries that their anchors counted on had expired.
-    at_risk: f64,
     allowance: Allowance,
 }
 
@@ -199,10 +196,7 @@ impl Fold<'_, '_, '_> {
             self.arrived_since_try = 0.0;
             if let Some(round) = self.round(request, cached, visible) {
                 let from = round.from;
-                let rewrites = self.rewrites();
-                with = rewrites.reach(from);
-                let at_risk = rewrites.at_worst(from) - rewrites.after(from);
-                self.at_risk += self.economics().cost_per_rewritten * at_risk;
+                with = self.rewrites().reach(from);
                 self.account.round_from = Some(from);
                 self.versions.change(from);
                 self.take(round, visible);
@@ -211,7 +205,9 @@ impl Fold<'_, '_, '_> {
                 self.account.rounds += 1;
             }
         }
-        let (without, costs) = self.versions.send(with);
+        let user_turns = |turns| self.stage.timeline.user_turns(turns);
+        let user_spoke = user_turns(visible) > user_turns(cached);
+        let (without, costs) = self.versions.send(with, user_spoke);
         self.account.visits = self.allowance.spent();
         self.account.requests += 1;
         self.account.request_without = costs.without;
@@ -357,7 +353,7 @@ impl Fold<'_, '_, '_> {
         RoundEconomics {
             value_per_freed: prices.read * self.options.horizon,
             cost_per_rewritten: prices.write - prices.read,
-            saved_so_far: self.account.cost_without - self.account.cost_with - self.at_risk,
+            saved_so_far: self.account.cost_without - self.account.cost_with,
             immediate_saving: prices.read,
             min_freed: (self.options.min_gain_chars as f64)
                 .max(self.options.min_gain_percent / 100.0 * self.versions.sent()),
@@ -376,9 +372,7 @@ impl Fold<'_, '_, '_> {
             }
             freed += gain;
             let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
-            let rewritten = rewrites.after(part) - shorter;
-            let at_worst = rewrites.at_worst(part) - shorter;
-            let net = economics.net(freed, rewritten, at_worst);
+            let net = economics.net(freed, rewrites.after(part) - shorter);
             if let Some(net) = net.filter(|&net| net > best_net) {
                 best_net = net;
                 best = Some(part);

@@ -1,14 +1,17 @@
 //! What the requests of real agents still hold: one recorded session of each, as JSON lines with the exact body of every
 //! request under `body`.
 //!
-//! A row for each session: the share of outcome lines kept in the last request, and of the files that were read for the
+//! A row for each session: what its input costs against no pruning, by the rules of the provider's cache; the share of
+//! outcome lines kept in the last request, and of the files that were read for the
 //! first time the smallest share of lines that reached the model.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use secateur_core::dialect;
+use secateur_core::cost::cache::{BlockList, SimulatedCache};
+use secateur_core::dialect::{self, DialectId};
 use secateur_core::json::Limits;
+use secateur_core::models::{Terms, chars_per_token};
 use secateur_core::policy::{Policy, PolicyError};
 use secateur_core::view::{PartId, PartKind, View};
 use secateur_core::{Request, prune};
@@ -33,9 +36,39 @@ struct Exchange {
     sent: String,
 }
 
+/// What a session's input costs, without pruning and with it.
+#[derive(Default)]
+struct Bills {
+    caches: [SimulatedCache; 2],
+    costs: [f64; 2],
+}
+
+impl Bills {
+    fn add(&mut self, row: &Value, dialect: DialectId, bodies: [&[u8]; 2]) {
+        let path = row["path"].as_str().unwrap_or_default();
+        if path.contains("count_tokens") || path.contains("countTokens") {
+            return;
+        }
+        let in_path = path.split_once("/models/").map(|(_, rest)| rest);
+        let in_path = in_path.and_then(|rest| rest.split(':').next());
+        for (side, body) in bodies.into_iter().enumerate() {
+            let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+            let model = parsed["model"].as_str().or(in_path).unwrap_or_default();
+            let terms = Terms::of(Some(model), Some(dialect));
+            let Ok(prompt) = BlockList::of(body, dialect, terms.rules.kind) else {
+                continue;
+            };
+            let tokens = |bytes: usize| bytes as f64 / chars_per_token(Some(model));
+            let cache = &mut self.caches[side];
+            let billed = cache.request(&terms.rules, model, &prompt, 0.0, tokens);
+            self.costs[side] += billed.bill.cost(terms.cache);
+        }
+    }
+}
+
 pub fn print(setting: &str, paths: impl Iterator<Item = String>) -> Result<(), PolicyError> {
     let policy = resolve(setting)?;
-    println!("{:28} outcomes            first reads", setting);
+    println!("{:28} bill   outcomes            first reads", setting);
     for path in paths {
         match std::fs::read_to_string(Path::new(&path)) {
             Ok(rows) => print_one(&path, &rows, &policy),
@@ -47,9 +80,10 @@ pub fn print(setting: &str, paths: impl Iterator<Item = String>) -> Result<(), P
 
 fn print_one(path: &str, rows: &str, policy: &Policy) {
     let name = Path::new(path).file_stem().unwrap_or_default();
+    let mut bills = Bills::default();
     let requests: Vec<Exchange> = rows
         .lines()
-        .filter_map(|row| exchange(row, policy))
+        .filter_map(|row| exchange(row, policy, &mut bills))
         .collect();
     let longest = requests.iter().max_by_key(|request| request.results.len());
     let (mut lines, mut kept) = (0, 0);
@@ -64,8 +98,9 @@ fn print_one(path: &str, rows: &str, policy: &Policy) {
     }
     let (reads, least) = first_reads(&requests);
     println!(
-        "{:28} {kept:3} of {lines:3} kept     {reads} files, at least {least} % of the lines",
-        name.to_string_lossy()
+        "{:28} {:.3}  {kept:3} of {lines:3} kept     {reads} files, at least {least} % of the lines",
+        name.to_string_lossy(),
+        bills.costs[1] / bills.costs[0]
     );
 }
 
@@ -115,7 +150,7 @@ fn file_of(pair: &Pair) -> Option<String> {
     Some(path.to_owned())
 }
 
-fn exchange(row: &str, policy: &Policy) -> Option<Exchange> {
+fn exchange(row: &str, policy: &Policy, bills: &mut Bills) -> Option<Exchange> {
     let row: Value = serde_json::from_str(row).ok()?;
     let body = match &row["body"] {
         Value::String(body) => body.clone(),
@@ -124,6 +159,7 @@ fn exchange(row: &str, policy: &Policy) -> Option<Exchange> {
     let limits = Limits::default();
     let dialect = dialect::detect(body.as_bytes(), &limits).ok()?;
     let outcome = prune(body.as_bytes(), &Request::default(), policy);
+    bills.add(&row, dialect, [body.as_bytes(), &outcome.body]);
     let before = dialect::read(body.as_bytes(), dialect, &limits).ok()?;
     let after = dialect::read(&outcome.body, dialect, &limits).ok()?;
     let (was, is) = (results(&before), results(&after));

@@ -55,8 +55,11 @@ impl<'p> Version<'p> {
     }
 
     /// The present request goes out.
-    fn send(&mut self, anchor: Option<PartId>) {
+    fn send(&mut self, anchor: Option<PartId>, user_spoke: bool) {
         let parts = self.up_to.len() - 1;
+        if user_spoke {
+            self.cache.forget();
+        }
         self.cache.send(&self.markers, anchor, parts);
     }
 }
@@ -169,15 +172,15 @@ impl<'p> Versions<'p> {
         self.sent.cache.change(from);
     }
 
-    /// The present request goes out, and reads `with` of what is sent.
-    pub(super) fn send(&mut self, with: Reach) -> (Prefix, Costs) {
+    /// The present request goes out, and reads `with` of what is sent. `user_spoke`: it has a new message of the user.
+    pub(super) fn send(&mut self, with: Reach, user_spoke: bool) -> (Prefix, Costs) {
         let without = self.full.read_unchanged();
         let costs = Costs {
             without: self.full.cost(without, self.head),
             with: self.sent.cost(with.prefix, self.head),
         };
-        self.full.send(None);
-        self.sent.send(with.anchor);
+        self.full.send(None, user_spoke);
+        self.sent.send(with.anchor, user_spoke);
         (without, costs)
     }
 }
@@ -206,22 +209,10 @@ impl Rewrites<'_> {
         self.read_unchanged - self.versions.chars_of(self.reach(from).prefix)
     }
 
-    /// The same if the entries of all requests but the last have expired. A cut changes what the last one wrote, so
-    /// that only the instructions are sure to be read.
-    pub(crate) fn at_worst(&self, from: PartId) -> f64 {
-        let sent = &self.versions.sent;
-        let prefix = match sent.pattern.rules.kind {
-            CacheKind::Automatic => Prefix(Some(from.0)),
-            _ => Prefix(sent.pattern.covers_head.then_some(0)),
-        };
-        self.read_unchanged - self.versions.chars_of(prefix)
-    }
-
-    /// The least that a cut at this part or before it makes the provider write again, as expected and at worst, if what
-    /// is cut before this part is at most `open` characters.
-    pub(crate) fn at_least(&self, from: PartId, open: f64) -> (f64, f64) {
+    /// The least that a cut at this part or before it makes the provider write again, if what is cut before this part is
+    /// at most `open` characters.
+    pub(crate) fn at_least(&self, from: PartId, open: f64) -> f64 {
         let whole_prefix = self.versions.chars_of(Prefix(Some(from.0)));
-        let least = (self.read_unchanged - whole_prefix).max(self.after(from) - open);
-        (least, least.max(self.at_worst(from) - open))
+        (self.read_unchanged - whole_prefix).max(self.after(from) - open)
     }
 }

@@ -113,6 +113,12 @@ impl ConversationCache {
         self.sent_parts = self.sent_parts.map(|sent| sent.min(from.0));
     }
 
+    /// The entries of all requests so far are not counted on any more: the user spoke. People take longer than a cache
+    /// lives, and agents change their instructions when a session is taken up again.
+    pub(crate) fn forget(&mut self) {
+        self.entries.clear();
+    }
+
     /// A request with so many parts went out with these markers.
     pub(crate) fn send(&mut self, markers: &[u32], anchor: Option<PartId>, parts: usize) {
         for &marker in markers.iter().chain(anchor.map(|part| part.0).iter()) {
