@@ -18,7 +18,7 @@ fn policy(preset: &str) -> Policy {
 }
 
 /// A conversation without anything to prune.
-fn talk(last: Value) -> Value {
+fn talk(last: &Value) -> Value {
     let words = "The parser keeps its cursor on the first byte of a value. ".repeat(400);
     json!({"model": "claude-opus-4-6", "max_tokens": 100, "messages": [
         {"role": "user", "content": words},
@@ -77,7 +77,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
 
 #[test]
 fn the_last_block_and_the_end_of_the_head_are_marked() {
-    let mut body = talk(blocks());
+    let mut body = talk(&blocks());
     assert_eq!(places(&body), ["/messages/2/content/1"]);
     body["tools"] = json!([{"name": "a"}, {"name": "b", "input_schema": {"type": "object"}}]);
     assert_eq!(places(&body), ["/messages/2/content/1", "/tools/1"]);
@@ -90,26 +90,26 @@ fn the_last_block_and_the_end_of_the_head_are_marked() {
 
 #[test]
 fn content_given_as_a_string_is_marked_at_the_top_level() {
-    assert_eq!(places(&talk("Go on.".into())), [""]);
+    assert_eq!(places(&talk(&"Go on.".into())), [""]);
     let empty = json!([{"type": "text", "text": "And?"}, {"type": "thinking", "thinking": "", "signature": "x"}]);
-    let found = places(&talk(empty));
+    let found = places(&talk(&empty));
     assert_eq!(found, ["/messages/2/content/0"], "never on thinking");
 }
 
 #[test]
 fn a_first_request_a_short_one_and_one_with_any_marker_stay_as_they_are() {
-    let mut first = talk(blocks());
+    let mut first = talk(&blocks());
     first["messages"].as_array_mut().unwrap().truncate(1);
-    let mut short = talk(blocks());
+    let mut short = talk(&blocks());
     short["messages"][0]["content"] = "Hello.".into();
-    let mut by_client = talk(blocks());
+    let mut by_client = talk(&blocks());
     by_client["system"] = "Be brief.".into();
     mark_anthropic(&mut by_client, Marks::HeadOnly);
-    let mut null_on_top = talk("Go on.".into());
+    let mut null_on_top = talk(&"Go on.".into());
     null_on_top["cache_control"] = Value::Null;
-    let mut null_on_block = talk(blocks());
+    let mut null_on_block = talk(&blocks());
     null_on_block["messages"][2]["content"][1]["cache_control"] = Value::Null;
-    let mut of_others = talk(blocks());
+    let mut of_others = talk(&blocks());
     of_others["model"] = "own-model".into();
     for body in [
         first,
@@ -132,7 +132,7 @@ fn a_first_request_a_short_one_and_one_with_any_marker_stay_as_they_are() {
 
 #[test]
 fn the_receipt_says_what_marking_saves() {
-    let input = talk(blocks()).to_string();
+    let input = talk(&blocks()).to_string();
     let outcome = run(input.as_bytes());
     let report = &outcome.report;
     assert!(report.stack.is_empty(), "no mechanic ran");
