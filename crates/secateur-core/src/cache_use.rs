@@ -1,7 +1,7 @@
 //! What a request reads from the provider's cache, and the markers that the engine adds for it.
 
 use crate::cost::cache::{
-    Anchor, CacheKind, ConversationCache, MarkerPattern, Patterns, Prefix, Reach, can_carry_marker,
+    Anchor, CacheKind, ConversationCache, MarkerPattern, Patterns, Prefix, Reach,
 };
 use crate::edit::{Action, Edit, Mark, MarkPlace, StrategyId, Why};
 use crate::report::{CacheHit, Cached, Covered};
@@ -33,7 +33,7 @@ pub(crate) fn reads_from_scratch(
             }
             let parts = visible.checked_sub(1);
             let parts = parts.map_or(0, |last| view.parts_end(TurnId(last)));
-            cache.send(&markers, None, parts);
+            cache.send(&markers, None, parts, pattern.marks(request));
         }
         if let Some(first) = first_edit {
             cache.change(first);
@@ -143,7 +143,7 @@ fn mark(place: MarkPlace, member: String, strategy: StrategyId, why: Why) -> Edi
 /// last message. Content given as a string carries none: then the marker goes to the top level of the body, which
 /// stands for the last block.
 pub(crate) fn own_marks(view: &View<'_>, own: &MarkerPattern, last_tool: Option<u32>) -> Vec<Edit> {
-    let carries = |part: &PartId| can_carry_marker(view, *part, own.rules.kind);
+    let carries = |part: &PartId| own.can_mark(view, *part);
     let system = view
         .part_ids()
         .rfind(|&part| view.part(part).turn.is_none())

@@ -15,7 +15,7 @@ fn rounds(default: u64) -> u64 {
         .unwrap_or(default)
 }
 
-const TOKENS: [&str; 20] = [
+const TOKENS: [&str; 23] = [
     "{",
     "}",
     "[",
@@ -36,6 +36,9 @@ const TOKENS: [&str; 20] = [
     "\"parts\":[",
     "\"user\"",
     "é",
+    "\"cache_control\":{\"type\":\"ephemeral\"},",
+    "\"cache\\u005fcontrol\":null,",
+    "\"prompt_cache_breakpoint\":{\"mode\":\"explicit\"},",
 ];
 
 /// Changes a few places: bytes flipped, tokens put in, stretches cut, doubled or moved.

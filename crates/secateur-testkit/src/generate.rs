@@ -9,13 +9,14 @@ use crate::recipe::{Gene, Mode, Recipe};
 use crate::text;
 
 const TOOLS: [&str; 5] = ["Read", "bash", "edit_file", "search.docs", "skill"];
-const MODELS: [&str; 6] = [
+const MODELS: [&str; 7] = [
     "claude-opus-4-6",
     "claude-fable-5-1",
     "gpt-5",
     "",
     "gemini-2.5-pro",
     "claude-next",
+    "gpt-6.1-sol",
 ];
 const VALID_STEPS: usize = 16;
 const ALL_STEPS: usize = 30;

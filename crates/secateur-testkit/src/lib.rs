@@ -16,6 +16,7 @@ mod dice;
 mod generate;
 pub mod invariants;
 mod json;
+mod marks;
 pub mod policies;
 mod raw;
 pub mod recipe;

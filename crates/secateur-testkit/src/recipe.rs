@@ -9,6 +9,7 @@ use secateur_core::dialect::DialectId;
 use crate::conversation::Conversation;
 use crate::dice::Dice;
 use crate::generate;
+use crate::marks;
 use crate::spelling::Spelling;
 
 /// The decisions of one step.
@@ -71,10 +72,13 @@ impl Recipe {
         generate::conversation(self)
     }
 
-    /// The request in a dialect, spelled as the recipe says.
+    /// The request in a dialect, marked for the cache and spelled as the recipe says.
     #[must_use]
     pub fn body(&self, dialect: DialectId) -> Vec<u8> {
-        self.spelling.write(&self.conversation().json(dialect))
+        let request = self.conversation().json(dialect);
+        let [.., pattern, pick] = self.frame;
+        self.spelling
+            .write(&marks::add(request, dialect, pattern, pick))
     }
 }
 

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use secateur_core::cost::cache::{BlockList, CacheKind};
 use secateur_core::dialect::{self, DialectId};
 use secateur_core::json::{Cursor, Limits};
 use secateur_core::report::Verdict;
+use secateur_core::view::View;
 use secateur_core::{Request, check::check, prune};
 
 use crate::invariants::{Fate, agree, hold};
@@ -30,7 +32,10 @@ pub fn raw_read(bytes: &[u8]) -> Result<(), String> {
         let known = dialect.map_or_else(|| dialect::detect(bytes, &limits), Ok);
         let read = known.and_then(|known| dialect::read(bytes, known, &limits));
         match &read {
-            Ok(view) => drop(check(view)),
+            Ok(view) => {
+                drop(check(view));
+                markers_agree(view)?;
+            }
             Err(error) => drop(error.explain(bytes)),
         }
         let Some(named) = named else { continue };
@@ -43,6 +48,31 @@ pub fn raw_read(bytes: &[u8]) -> Result<(), String> {
             if !is_same || !matches!(outcome.report.verdict, Verdict::FailedOpen(_)) {
                 return Err(format!("{dialect:?}: changed although {error}"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Both readers of cache markers find the same ones: the one that plans, and the one that bills.
+///
+/// # Errors
+/// What each of them counts.
+pub fn markers_agree(view: &View<'_>) -> Result<(), String> {
+    for kind in [
+        CacheKind::Marked,
+        CacheKind::Breakpoints,
+        CacheKind::Automatic,
+    ] {
+        let planned = dialect::markers(view, kind);
+        let billed = BlockList::of(view.body().as_bytes(), view.dialect(), kind)
+            .map_err(|error| error.to_string())?;
+        let top_level = planned.top_level.map(|(life, _)| life);
+        if planned.count() != billed.marker_count() || top_level != billed.top_level {
+            return Err(format!(
+                "{}, {kind:?}: {planned:?} is planned with, {} markers are billed",
+                view.dialect(),
+                billed.marker_count()
+            ));
         }
     }
     Ok(())
@@ -65,6 +95,9 @@ pub fn structured_prune(bytes: &[u8]) -> Result<Vec<Fate>, String> {
     let recipe = Recipe::from_bytes(mode, rest.get(..300).unwrap_or(rest));
     let body = recipe.body(dialect);
     agree(dialect, &body).map_err(|apart| format!("{dialect}: {apart}"))?;
+    if let Ok(view) = dialect::read(&body, dialect, &Limits::default()) {
+        markers_agree(&view)?;
+    }
     let policies = &POLICIES[usize::from(pick >> 5)];
     let turn = bytes.len();
     let some = policies

@@ -9,23 +9,26 @@ use super::markers::{life, marker_key};
 use crate::cost::cache::{Block, BlockList, BlockPlace, CacheKind, Life};
 use crate::json::{Cursor, JsonError, Kind, Limits};
 
-/// The members that hold tools, instructions and messages, and the member that holds a message's blocks.
+/// The members that hold instructions and messages, and the member that holds a message's blocks.
 struct Keys {
-    tools: &'static str,
-    instructions: &'static str,
+    instructions: Option<&'static str>,
     messages: &'static str,
     content: &'static str,
 }
 
+/// The member that holds the instructions, where they are outside the messages.
+pub(super) fn instructions_key(dialect: DialectId) -> Option<&'static str> {
+    keys(dialect).instructions
+}
+
 fn keys(dialect: DialectId) -> Keys {
     let (instructions, messages, content) = match dialect {
-        DialectId::AnthropicMessages => ("system", "messages", "content"),
-        DialectId::OpenaiChat => ("", "messages", "content"),
-        DialectId::OpenaiResponses => ("instructions", "input", "content"),
-        DialectId::GeminiGenerateContent => ("systemInstruction", "contents", "parts"),
+        DialectId::AnthropicMessages => (Some("system"), "messages", "content"),
+        DialectId::OpenaiChat => (None, "messages", "content"),
+        DialectId::OpenaiResponses => (Some("instructions"), "input", "content"),
+        DialectId::GeminiGenerateContent => (Some("systemInstruction"), "contents", "parts"),
     };
     Keys {
-        tools: "tools",
         instructions,
         messages,
         content,
@@ -39,7 +42,7 @@ impl BlockList {
     /// The body is no JSON object.
     pub fn of(body: &[u8], dialect: DialectId, kind: CacheKind) -> Result<Self, JsonError> {
         let keys = keys(dialect);
-        let marker = marker_key(kind).unwrap_or_default();
+        let marker = marker_key(kind);
         let mut cursor = Cursor::new(body, &Limits::default())?;
         let text = cursor.body();
         let mut list = Self::default();
@@ -48,11 +51,11 @@ impl BlockList {
             cursor.peek()?;
             let name = key.decode(text);
             let value = cursor.skip()?.of(text);
-            if name == keys.tools {
+            if name == "tools" {
                 for (at, tool) in (0..).zip(elements(value)) {
                     tools.push(block(BlockPlace::Tool(at), "", tool, marker, &mut list));
                 }
-            } else if name == keys.instructions {
+            } else if Some(name.as_ref()) == keys.instructions {
                 for (at, one) in (0..).zip(elements(value)) {
                     let place = BlockPlace::Instructions(at);
                     system.push(block(place, "", one, marker, &mut list));
@@ -61,8 +64,10 @@ impl BlockList {
                 for (at, message) in (0..).zip(elements(value)) {
                     message_blocks(at, message, &keys, marker, &mut list, &mut messages);
                 }
-            } else if name == marker {
-                list.top_level = life(value);
+            } else if Some(name.as_ref()) == marker {
+                let life = life(value);
+                list.more_markers += usize::from(life.is_some() && list.top_level.is_some());
+                list.top_level = list.top_level.or(life);
             } else if name == "prompt_cache_options" {
                 list.only_explicit = member(value, "mode") == Some("\"explicit\"");
             }
@@ -78,7 +83,7 @@ fn message_blocks(
     at: u32,
     message: &str,
     keys: &Keys,
-    marker: &str,
+    marker: Option<&str>,
     list: &mut BlockList,
     out: &mut Vec<Block>,
 ) {
@@ -99,7 +104,15 @@ fn message_blocks(
     for_each_member(message, |name, value| {
         let is_told =
             name == "role" || name == keys.content || (name == "type" && value == "\"message\"");
-        if !is_told && value != "null" {
+        if Some(name) == marker {
+            list.more_markers += usize::from(life(value).is_some());
+        } else if name == "tool_calls" && value.starts_with('[') {
+            let mut found = Vec::new();
+            for call in elements(value) {
+                bytes += hash_content(call, marker, &mut rest, &mut found) + 1;
+            }
+            list.more_markers += found.len();
+        } else if !is_told && value != "null" {
             rest.write(name.as_bytes());
             rest.write(value.as_bytes());
             bytes += name.len() + value.len() + 4;
@@ -117,7 +130,13 @@ fn message_blocks(
 }
 
 /// One block. `role` is part of its content.
-fn block(place: BlockPlace, role: &str, text: &str, marker: &str, list: &mut BlockList) -> Block {
+fn block(
+    place: BlockPlace,
+    role: &str,
+    text: &str,
+    marker: Option<&str>,
+    list: &mut BlockList,
+) -> Block {
     let mut hasher = DefaultHasher::new();
     hasher.write(role.as_bytes());
     let mut found = Vec::new();
@@ -139,7 +158,7 @@ fn block(place: BlockPlace, role: &str, text: &str, marker: &str, list: &mut Blo
 /// Hashes a block without its markers, which are put in `found`. Returns its bytes without them.
 fn hash_content(
     text: &str,
-    marker: &str,
+    marker: Option<&str>,
     hasher: &mut DefaultHasher,
     found: &mut Vec<Life>,
 ) -> usize {
@@ -151,7 +170,7 @@ fn hash_content(
     for_each_member(text, |name, value| match name {
         "type" => is_plain_text &= value == "\"text\"",
         "text" => only_text = Some(value),
-        name => is_plain_text &= name == marker,
+        name => is_plain_text &= Some(name) == marker,
     });
     let mut bytes = 2;
     if let (true, Some(text)) = (is_plain_text, only_text) {
@@ -159,7 +178,7 @@ fn hash_content(
     }
     let is_hashed = is_plain_text && only_text.is_some();
     for_each_member(text, |name, value| {
-        if name == marker {
+        if Some(name) == marker {
             found.extend(life(value));
         } else if !is_hashed {
             hasher.write(name.as_bytes());
@@ -183,7 +202,7 @@ fn hash_text(literal: &str, hasher: &mut DefaultHasher) -> usize {
 }
 
 /// The elements of an array as written; another value is its own only element, and `null` has none.
-fn elements(value: &str) -> Vec<&str> {
+pub(super) fn elements(value: &str) -> Vec<&str> {
     let mut found = Vec::new();
     match value.as_bytes().first() {
         Some(b'[') => {

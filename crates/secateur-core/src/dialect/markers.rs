@@ -4,7 +4,9 @@ use memchr::memmem;
 
 use crate::cost::cache::{CacheKind, Life, Marker, Markers};
 use crate::json::{Cursor, JsonError, Kind, Span};
-use crate::view::{PartId, View};
+use crate::view::{Home, PartId, PartKind, View};
+
+use super::{DialectId, blocks};
 
 /// Deeper than any body that was read.
 pub(super) const ANY_DEPTH: usize = 1024;
@@ -21,7 +23,8 @@ pub(crate) fn marker_key(kind: CacheKind) -> Option<&'static str> {
 
 /// All markers of a body. One search where there is none; otherwise the members of the body and the marked blocks
 /// are read once more.
-pub(crate) fn markers(view: &View<'_>, kind: CacheKind) -> Markers {
+#[must_use]
+pub fn markers(view: &View<'_>, kind: CacheKind) -> Markers {
     let mut found = Markers::default();
     let Some(key) = marker_key(kind) else {
         return found;
@@ -30,19 +33,34 @@ pub(crate) fn markers(view: &View<'_>, kind: CacheKind) -> Markers {
     // Inside a text the quotes would be escaped.
     let quoted = format!("\"{key}\"");
     let finder = memmem::Finder::new(quoted.as_bytes());
-    let is_marked = finder.find(body.as_bytes()).is_some();
+    let may_be_escaped = has_escaped_letters(body);
+    let is_marked = may_be_escaped || finder.find(body.as_bytes()).is_some();
     if !is_marked && kind == CacheKind::Marked {
         return found;
     }
     // A body that was read has no faults that this walk could meet.
-    let _ = read_head(body, key, &mut found);
+    let _ = read_head(body, view.dialect(), key, &mut found);
     if let Some(list) = view.list().filter(|_| is_marked) {
-        let places = finder
+        let mut places = finder
             .find_iter(list.of(body).as_bytes())
-            .map(|at| list.start as usize + at);
-        read_turns(view, key, places, &mut found);
+            .map(|at| list.start as usize + at)
+            .peekable();
+        let has_member = |item: Span| {
+            let mut is_inside = may_be_escaped;
+            while let Some(at) = places.next_if(|&at| at < item.end as usize) {
+                is_inside |= at >= item.start as usize;
+            }
+            is_inside
+        };
+        read_turns(view, key, has_member, &mut found);
     }
     found
+}
+
+/// Whether a key could spell the letters of a marker's name as escapes.
+fn has_escaped_letters(body: &str) -> bool {
+    let is_letter = |at: usize| matches!(body.as_bytes().get(at + 4), Some(b'5'..=b'7'));
+    memmem::find_iter(body.as_bytes(), "\\u00").any(is_letter)
 }
 
 /// Where the last definition of a tool begins.
@@ -62,30 +80,32 @@ pub(crate) fn last_tool(body: &str) -> Option<u32> {
 }
 
 /// The markers outside the list of turns.
-fn read_head(body: &str, key: &str, found: &mut Markers) -> Result<(), JsonError> {
+fn read_head(
+    body: &str,
+    dialect: DialectId,
+    key: &str,
+    found: &mut Markers,
+) -> Result<(), JsonError> {
+    let instructions = blocks::instructions_key(dialect);
     let (mut last_tool, mut last_system) = (None, None);
     Cursor::over(body, ANY_DEPTH).object(|cursor, name| {
-        let kind = cursor.peek()?;
+        cursor.peek()?;
+        let value = cursor.skip()?;
         match name.decode(body).as_ref() {
-            "tools" if kind == Kind::Array => {
-                last_tool = read_list(cursor, key, found)?.or(last_tool);
-            }
-            "system" if kind == Kind::Array => {
-                last_system = read_list(cursor, key, found)?.or(last_system);
-            }
-            "system" => {
-                cursor.skip()?;
-                last_system = Some(false);
+            "tools" => last_tool = read_list(value.of(body), key, found).or(last_tool),
+            name if Some(name) == instructions => {
+                last_system = read_list(value.of(body), key, found).or(last_system);
             }
             "prompt_cache_options" => {
-                let options = cursor.skip()?.of(body);
-                found.only_explicit = string_member(options, "mode").as_deref() == Some("explicit");
+                let mode = string_member(value.of(body), "mode");
+                found.only_explicit = mode.as_deref() == Some("explicit");
             }
             other if other == key => {
-                let value = cursor.skip()?;
-                found.top_level = life(value.of(body)).map(|life| (life, value));
+                let (first, _) = found.read(body, vec![value]);
+                found.elsewhere += usize::from(first.is_some() && found.top_level.is_some());
+                found.top_level = found.top_level.or(first);
             }
-            _ => drop(cursor.skip()?),
+            _ => {}
         }
         Ok::<_, JsonError>(())
     })?;
@@ -93,83 +113,128 @@ fn read_head(body: &str, key: &str, found: &mut Markers) -> Result<(), JsonError
     Ok(())
 }
 
-/// The markers on the elements of a list; whether the last one carries a marker.
-fn read_list(
-    cursor: &mut Cursor<'_>,
-    key: &str,
-    found: &mut Markers,
-) -> Result<Option<bool>, JsonError> {
-    let body = cursor.body();
+/// The markers on the elements of a list; whether the last one carries a marker of a known lifetime.
+fn read_list(list: &str, key: &str, found: &mut Markers) -> Option<bool> {
     let mut last = None;
-    cursor.array(|cursor, _| {
-        let element = cursor.skip()?.of(body);
-        let marker = members(element, key)
-            .first()
-            .and_then(|value| life(value.of(element)));
-        found.head.extend(marker);
-        last = Some(marker.is_some());
-        Ok::<_, JsonError>(())
-    })?;
-    Ok(last)
+    for element in blocks::elements(list) {
+        let (first, _) = found.read(element, marker_values(element, key));
+        let life = first.map(|(life, _)| life);
+        found.head.extend(life);
+        last = Some(life.is_some_and(|life| life != Life::Unknown));
+    }
+    last
 }
 
-/// The markers on blocks of turns. `places` ascend.
+/// The markers on blocks of turns. `has_member` is asked for each element of the list, in order.
 fn read_turns(
     view: &View<'_>,
     key: &str,
-    places: impl Iterator<Item = usize>,
+    mut has_member: impl FnMut(Span) -> bool,
     found: &mut Markers,
 ) {
-    let mut places = places.peekable();
-    for part in view.part_ids() {
-        let Some(block) = view.seat(part).map(|seat| seat.span) else {
-            continue;
-        };
-        if view.part(part).turn.is_none() {
-            continue;
+    let body = view.body();
+    let start = |part: PartId| {
+        let turn = view.part(part).turn.map(|turn| view.turn_span(turn).start);
+        let seat = view.seat(part).map(|seat| seat.span.start);
+        seat.or(turn).unwrap_or_default()
+    };
+    let is_in_turn = |part: &PartId| view.part(*part).turn.is_some();
+    let mut parts = view.part_ids().filter(is_in_turn).peekable();
+    for item in view.items() {
+        let is_read = has_member(item.span);
+        let mut is_block = false;
+        while let Some(part) = parts.next_if(|&part| start(part) < item.span.end) {
+            if !is_read {
+                continue;
+            }
+            let is_call = view.part(part).kind == PartKind::Call;
+            let block = view.seat(part).map_or(item.span, |seat| seat.span);
+            let text = block.of(body);
+            match view.part(part).home {
+                // Calls of the chat format are no content blocks.
+                Home::Nested(_) if is_call && view.dialect() == DialectId::OpenaiChat => {
+                    found.read_elsewhere(text, marker_values(text, key));
+                }
+                Home::Nested(_) => {
+                    found.read_block(view, part, block, marker_values(text, key));
+                }
+                Home::Item(_) => {
+                    is_block = true;
+                    found.read_block(view, part, block, marker_values(text, key));
+                }
+                Home::Fixed if view.part(part).kind == PartKind::Result => {
+                    found.read_block(view, part, block, values_inside(text, key));
+                }
+                Home::Fixed => {}
+            }
         }
-        let mut is_in_block = false;
-        while let Some(at) = places.next_if(|&at| at < block.end as usize) {
-            is_in_block |= at >= block.start as usize;
-        }
-        if is_in_block {
-            read_block(view, part, block, key, found);
+        if is_read && !is_block {
+            let message = item.span.of(body);
+            found.read_elsewhere(message, members(message, key));
         }
     }
 }
 
-/// The markers on a block and, for a result, on the blocks inside it: they stand for the block as a whole.
-fn read_block(view: &View<'_>, part: PartId, block: Span, key: &str, found: &mut Markers) {
-    let text = block.of(view.body());
-    let mut values = members(text, key);
+impl Markers {
+    /// What the values of markers on one object ask for: the first marker, and whether there is any value at all.
+    /// Further markers take places too.
+    fn read(&mut self, text: &str, values: Vec<Span>) -> (Option<(Life, Span)>, bool) {
+        let has_member = !values.is_empty();
+        let count = values.len();
+        let mut lives = values
+            .into_iter()
+            .filter_map(|value| Some((life(value.of(text))?, value)));
+        let first = lives.next();
+        let more = lives.count();
+        self.elsewhere += more;
+        self.nulls += count - more - usize::from(first.is_some());
+        (first, has_member)
+    }
+
+    /// Markers in a place that this version does not know.
+    fn read_elsewhere(&mut self, text: &str, values: Vec<Span>) {
+        let (first, _) = self.read(text, values);
+        self.elsewhere += usize::from(first.is_some());
+    }
+
+    fn read_block(&mut self, view: &View<'_>, part: PartId, block: Span, values: Vec<Span>) {
+        let (first, has_member) = self.read(block.of(view.body()), values);
+        if has_member {
+            self.blocks_with_member.push(part);
+        }
+        if let Some((life, value)) = first {
+            let value = value.shifted(block.start);
+            self.turns.push(Marker { part, life, value });
+        }
+    }
+}
+
+/// The values of markers on a block and, for a result, on the blocks inside it: they stand for the block as a whole.
+fn marker_values(block: &str, key: &str) -> Vec<Span> {
+    let mut values = members(block, key);
+    values.extend(values_inside(block, key));
+    values
+}
+
+/// The values of markers on the blocks inside a block.
+fn values_inside(block: &str, key: &str) -> Vec<Span> {
+    let mut values = Vec::new();
     for content in ["content", "output"] {
-        for inner in members(text, content) {
-            let mut cursor = Cursor::over(inner.of(text), ANY_DEPTH);
+        for inner in members(block, content) {
+            let mut cursor = Cursor::over(inner.of(block), ANY_DEPTH);
             if cursor.peek() != Ok(Kind::Array) {
                 continue;
             }
             let _ = cursor.array(|cursor, _| {
                 let element = cursor.skip()?;
                 let start = inner.start + element.start;
-                let inside = members(element.of(inner.of(text)), key);
+                let inside = marker_values(element.of(inner.of(block)), key);
                 values.extend(inside.iter().map(|value| value.shifted(start)));
                 Ok::<_, JsonError>(())
             });
         }
     }
-    let mut is_first = true;
-    for value in values {
-        let Some(life) = life(value.of(text)) else {
-            continue;
-        };
-        if is_first {
-            let value = value.shifted(block.start);
-            found.turns.push(Marker { part, life, value });
-        } else {
-            found.elsewhere += 1;
-        }
-        is_first = false;
-    }
+    values
 }
 
 /// The values of an object's members of that name. None where the text is no object.
@@ -217,7 +282,7 @@ pub(super) fn life(value: &str) -> Option<Life> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{DialectId, read};
+    use crate::dialect::read;
     use crate::json::Limits;
 
     fn found(body: &str) -> Markers {
@@ -261,10 +326,24 @@ mod tests {
             r#"{"messages":[{"role":"user","content":"\"cache_control\""}]}"#,
             r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":{"type":"ephemeral"}}}]}]}"#,
             r#"{"tools":[{"name":"x","input_schema":{"properties":{"cache_control":{"type":"string"}}}}],"messages":[{"role":"user","content":"a"}]}"#,
-            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":null}]}],"cache_control":null}"#,
         ] {
             assert_eq!(found(body), Markers::default(), "{body}");
         }
+    }
+
+    #[test]
+    fn null_is_no_marker_but_occupies_its_block() {
+        let body = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":null}]}],"cache_control":null}"#;
+        let markers = found(body);
+        assert_eq!((markers.count(), markers.nulls), (0, 2));
+        assert_eq!(markers.blocks_with_member, [PartId(0)]);
+        assert!(markers.has_member());
+    }
+
+    #[test]
+    fn a_name_written_with_escapes_is_the_same_name() {
+        let body = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache\u005fcontrol":{"type":"ephemeral"}}]}]}"#;
+        assert_eq!(found(body).turns.len(), 1);
     }
 
     #[test]

@@ -12,7 +12,8 @@ mod openai_responses;
 mod read;
 
 pub use detect::detect;
-pub(crate) use markers::{last_tool, marker_key, markers};
+pub use markers::markers;
+pub(crate) use markers::{last_tool, marker_key};
 
 use crate::json::{Cursor, JsonError, Limits, path_at};
 use crate::view::{Builder, View};

@@ -13,6 +13,8 @@ struct Version<'p> {
     pattern: &'p MarkerPattern,
     /// The parts with a marker in the present request.
     markers: Vec<u32>,
+    /// Whether the present request has the pattern's markers.
+    is_marked: bool,
     cache: ConversationCache,
     /// At n: characters of the first n parts, up to the visible ones.
     up_to: Vec<f64>,
@@ -23,6 +25,7 @@ impl<'p> Version<'p> {
         Self {
             pattern,
             markers: Vec::new(),
+            is_marked: false,
             cache: ConversationCache::default(),
             up_to: vec![0.0],
         }
@@ -44,7 +47,7 @@ impl<'p> Version<'p> {
             CacheKind::Automatic => all,
             _ => match self.markers.last() {
                 Some(last) => Prefix(Some(last + 1)).chars(head, &self.up_to),
-                None if self.pattern.covers_head => head,
+                None if self.pattern.covers_head && self.is_marked => head,
                 None => 0.0,
             },
         };
@@ -60,7 +63,8 @@ impl<'p> Version<'p> {
         if user_spoke {
             self.cache.forget();
         }
-        self.cache.send(&self.markers, anchor, parts);
+        let cache = &mut self.cache;
+        cache.send(&self.markers, anchor, parts, self.is_marked);
     }
 }
 
@@ -113,6 +117,7 @@ impl<'p> Versions<'p> {
         for version in [&mut self.full, &mut self.sent] {
             let pattern = version.pattern;
             pattern.markers_at(view, request, visible, &mut version.markers);
+            version.is_marked = pattern.marks(request);
         }
         let before = self.full.all();
         let mut all = before;

@@ -31,12 +31,24 @@ fn is_authored_by_user(item: &Value, dialect: DialectId) -> bool {
         }
 }
 
-/// System turns, what stands before the first user turn, and the last user turn.
+/// An element as it is, and without each of its markers that is spelled like the anchor.
+fn unmarked<'i>(item: &'i str, anchor: Option<&'i str>) -> impl Iterator<Item = String> + 'i {
+    let without = anchor.into_iter().flat_map(move |anchor| {
+        item.match_indices(anchor).map(move |(at, _)| {
+            let behind = &item[at + anchor.len()..];
+            [&item[..at], behind.strip_prefix(',').unwrap_or(behind)].concat()
+        })
+    });
+    std::iter::once(item.to_owned()).chain(without)
+}
+
+/// System turns, what stands before the first user turn, and the last user turn. A marker may be new.
 pub(super) fn ends_survive(
     dialect: DialectId,
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
     edits_last_user: bool,
+    anchor: Option<&str>,
 ) -> Result<(), String> {
     let parse = |items: &[&str]| -> Vec<Value> {
         items
@@ -52,16 +64,23 @@ pub(super) fn ends_survive(
             .map(|at| raw[at].to_owned())
             .collect()
     };
+    let (systems_were, systems_are) = (systems(&was, &before.items), systems(&is, &after.items));
+    let is_same = |(was, is): (&String, &String)| unmarked(is, anchor).any(|is| is == *was);
     demand!(
-        systems(&was, &before.items) == systems(&is, &after.items),
+        systems_were.len() == systems_are.len()
+            && systems_were.iter().zip(&systems_are).all(is_same),
         "a system turn changed"
     );
     let authored = |item: &Value| is_authored_by_user(item, dialect);
     let Some(first) = was.iter().position(authored) else {
         return Err("pruned without any user turn".into());
     };
+    let opening = before.items.iter().zip(&after.items).take(first);
     demand!(
-        after.items.get(..first) == before.items.get(..first),
+        after.items.len() >= first
+            && opening
+                .clone()
+                .all(|(was, is)| unmarked(is, anchor).any(|is| is == *was)),
         "what stands before the first user turn changed"
     );
     let last = was
@@ -73,9 +92,12 @@ pub(super) fn ends_survive(
         .rposition(authored)
         .and_then(|at| after.items.get(at));
     demand!(last_now.is_some(), "no user turn is left");
+    let last = last.map(|raw| without_results(raw));
     demand!(
         edits_last_user
-            || last.map(|raw| without_results(raw)) == last_now.map(|raw| without_results(raw)),
+            || last_now.is_some_and(|raw| {
+                unmarked(raw, anchor).any(|raw| Some(without_results(&raw)) == last)
+            }),
         "the last user turn changed"
     );
     Ok(())

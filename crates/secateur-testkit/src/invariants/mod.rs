@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use secateur_core::check::check;
 use secateur_core::dialect::{self, DialectId};
-use secateur_core::edit::Action;
+use secateur_core::edit::{Action, Plan};
 use secateur_core::json::Limits;
 use secateur_core::report::{EngineError, Verdict};
 use secateur_core::{Outcome, Request, prune};
@@ -30,7 +30,7 @@ use edits::{is_subsequence, items_survive, texts_survive};
 pub enum Fate {
     /// The engine could not read it and gave it back.
     Unread,
-    /// There was nothing to cut.
+    /// There was nothing to cut; at most it was marked for the cache.
     Unchanged,
     /// It became smaller.
     Pruned,
@@ -86,7 +86,18 @@ pub fn hold(dialect: DialectId, body: &[u8], named: &Named) -> Result<Fate, Stri
         }
         (Cow::Owned(_), Some(error)) => Err(format!("changed in spite of {error}")),
         (Cow::Owned(out), None) => {
-            judge(dialect, body, out, &outcome, named)?;
+            let unmarked = without_own_marks(body, out, &outcome.report.plan);
+            if outcome.report.verdict == Verdict::Marked {
+                demand!(unmarked == body, "more than markers was added");
+                let next = prune(out, &request, &named.policy);
+                demand!(
+                    matches!(next.body, Cow::Borrowed(_)),
+                    "a marked request is edited again: {:?}",
+                    next.report.plan.edits
+                );
+                return Ok(Fate::Unchanged);
+            }
+            judge(dialect, body, &unmarked, &outcome, named)?;
             if named.is_idempotent {
                 let next = prune(out, &request, &named.policy);
                 demand!(
@@ -98,6 +109,25 @@ pub fn hold(dialect: DialectId, body: &[u8], named: &Named) -> Result<Fate, Stri
             Ok(Fate::Pruned)
         }
     }
+}
+
+/// The output without the markers of a policy that asks for them, which go to requests that have none.
+fn without_own_marks<'o>(body: &[u8], out: &'o [u8], plan: &Plan) -> Cow<'o, [u8]> {
+    let text = String::from_utf8_lossy(out);
+    let mut unmarked = text.to_string();
+    let own = plan
+        .edits
+        .iter()
+        .filter(|edit| edit.strategy.0 == "cache-mark");
+    for edit in own {
+        if let Action::Mark(mark) = &edit.action {
+            unmarked = unmarked.replacen(&format!("{},", mark.member), "", 1);
+        }
+    }
+    if unmarked.len() == text.len() || String::from_utf8_lossy(body).contains("cache_control") {
+        return Cow::Borrowed(out);
+    }
+    Cow::Owned(unmarked.into_bytes())
 }
 
 fn judge(
@@ -162,7 +192,15 @@ fn judge(
         .strategies()
         .iter()
         .any(|strategy| strategy.edits_last_user());
-    ends_survive(dialect, &before, &after, edits_last_user)?;
+    let anchor = report
+        .plan
+        .edits
+        .iter()
+        .find_map(|edit| match &edit.action {
+            Action::Mark(mark) if edit.strategy.0 == "cache-anchor" => Some(mark.member.as_str()),
+            _ => None,
+        });
+    ends_survive(dialect, &before, &after, edits_last_user, anchor)?;
     let strategies = named.policy.strategies();
     let edits_documents = strategies.iter().any(|strategy| strategy.edits_documents());
     untouchables_survive(dialect, &before, &after, edits_documents)?;

@@ -3,7 +3,6 @@
 //! A position is the number of a part: one block of the prompt. The conversation only grows, so an entry stays
 //! valid until something before it, or in it, is changed.
 
-use super::pattern::can_carry_marker;
 use super::{CacheKind, MarkerPattern, deepest_hit};
 use crate::view::{PartId, View};
 
@@ -27,6 +26,8 @@ pub(crate) struct ConversationCache {
     entries: Vec<u32>,
     /// Whether a request was made, and how many parts of it are unchanged.
     sent_parts: Option<u32>,
+    /// Whether a request was made whose client asks for caching.
+    is_marked: bool,
 }
 
 /// What is read if a cut changes everything from a part on.
@@ -57,7 +58,7 @@ impl ConversationCache {
             CacheKind::Marked | CacheKind::Breakpoints => {
                 let entries = self.entries_before(from);
                 let hit = deepest_hit(pattern.rules.look_back_blocks, markers, entries);
-                let head = pattern.covers_head.then_some(0);
+                let head = (pattern.covers_head && self.is_marked).then_some(0);
                 Prefix(hit.map(|entry| entry + 1).or(head))
             }
         }
@@ -93,8 +94,7 @@ impl ConversationCache {
             }
             let end = from.min(entry.saturating_add(look_back));
             let mut blocks = (entry..end).map(PartId);
-            let carries =
-                |&part: &PartId| is_there(part) && can_carry_marker(view, part, pattern.rules.kind);
+            let carries = |&part: &PartId| is_there(part) && pattern.can_mark(view, part);
             if let Some(block) = blocks.find(carries) {
                 reach = Reach {
                     prefix,
@@ -119,8 +119,15 @@ impl ConversationCache {
         self.entries.clear();
     }
 
-    /// A request with so many parts went out with these markers.
-    pub(crate) fn send(&mut self, markers: &[u32], anchor: Option<PartId>, parts: usize) {
+    /// A request with so many parts went out with these markers on its turns; `is_marked`: with those on its head, too.
+    pub(crate) fn send(
+        &mut self,
+        markers: &[u32],
+        anchor: Option<PartId>,
+        parts: usize,
+        is_marked: bool,
+    ) {
+        self.is_marked |= is_marked;
         for &marker in markers.iter().chain(anchor.map(|part| part.0).iter()) {
             if let Err(at) = self.entries.binary_search(&marker) {
                 self.entries.insert(at, marker);

@@ -34,12 +34,16 @@ pub struct Markers {
     pub turns: Vec<Marker>,
     /// On definitions of tools or on instructions, in order.
     pub head: Vec<Life>,
-    /// Whether the last of the instructions carries one, so that an entry covers all of the head.
+    /// Whether the last of the instructions carries one of a known lifetime, so that an entry covers all of the head.
     pub covers_head: bool,
     /// At the top level of the body, which stands for the last block that can carry a marker: its life and value.
     pub top_level: Option<(Life, Span)>,
-    /// In places that this version does not know.
+    /// In places that this version does not know, and further ones on one block.
     pub elsewhere: usize,
+    /// Members of the marker's name whose value is `null`.
+    pub nulls: usize,
+    /// Parts whose block has a member of the marker's name, whatever its value, ascending.
+    pub blocks_with_member: Vec<PartId>,
     /// Whether the provider's own breakpoint is switched off.
     pub only_explicit: bool,
 }
@@ -49,5 +53,11 @@ impl Markers {
     #[must_use]
     pub fn count(&self) -> usize {
         self.turns.len() + self.head.len() + usize::from(self.top_level.is_some()) + self.elsewhere
+    }
+
+    /// Whether the body has a member of the marker's name anywhere.
+    #[must_use]
+    pub fn has_member(&self) -> bool {
+        self.count() + self.nulls > 0
     }
 }

@@ -17,6 +17,6 @@ pub use blocks::{Block, BlockList, BlockPlace};
 pub(crate) use conversation::{ConversationCache, Prefix, Reach};
 pub use entries::{Bill, deepest_hit};
 pub use markers::{Life, Marker, Markers};
-pub(crate) use pattern::{Anchor, MarkerPattern, Patterns, can_carry_marker};
+pub(crate) use pattern::{Anchor, MarkerPattern, Patterns};
 pub use rules::{CacheKind, CachePrices, CacheRules};
 pub use simulated::{Billed, SimulatedCache};

@@ -6,7 +6,7 @@
 //! counted on that may not be there.
 
 use super::{Bill, CacheKind, CachePrices, CacheRules, Life, Marker, Markers};
-use crate::dialect::marker_key;
+use crate::dialect::{DialectId, last_tool, marker_key};
 use crate::json::Span;
 use crate::view::{Home, PartId, PartKind, Role, TurnId, View};
 
@@ -34,6 +34,8 @@ pub(crate) struct MarkerPattern {
     /// A marker for a block that the client did not mark; `None` if no place is free or the client's own markers are
     /// not understood.
     pub(crate) anchor: Option<Anchor>,
+    /// Parts whose block cannot take a marker because it has a member of that name already. Ascending.
+    occupied: Vec<PartId>,
 }
 
 /// How a conversation is marked: by its client, and as it is sent.
@@ -114,12 +116,14 @@ impl MarkerPattern {
             present: Vec::new(),
             first_marked_request: 0,
             anchor: None,
+            occupied: markers.blocks_with_member.clone(),
         };
         let has_own_breakpoint = rules.kind == CacheKind::Breakpoints && !markers.only_explicit;
         let stands_for_last = has_own_breakpoint || markers.top_level.is_some();
         let is_valid = markers.count() + usize::from(has_own_breakpoint) <= rules.max_markers;
         let is_known = |marker: &&Marker| marker.life != Life::Unknown;
         if marker_key(rules.kind).is_none() || !is_valid {
+            pattern.covers_head = false;
             return pattern;
         }
         for marker in markers.turns.iter().filter(is_known) {
@@ -182,10 +186,16 @@ impl MarkerPattern {
         unmarked: &Self,
         markers: &Markers,
     ) -> Option<Self> {
-        let is_for_us = unmarked.rules.kind == CacheKind::Marked && markers.count() == 0;
+        let is_for_us = unmarked.rules.kind == CacheKind::Marked && !markers.has_member();
         let last = last_block(view, view.turn_ids().next_back()?)?;
+        let system = view
+            .part_ids()
+            .rfind(|&part| view.part(part).turn.is_none());
         is_for_us.then(|| Self {
-            covers_head: true,
+            covers_head: match system {
+                Some(system) => unmarked.can_mark(view, system),
+                None => last_tool(view.body()).is_some(),
+            },
             from_end: vec![0],
             present: vec![last],
             first_marked_request: 1,
@@ -197,12 +207,20 @@ impl MarkerPattern {
         })
     }
 
-    /// The anchor that this client's requests have room for. Its lifetime is that of the client's last marker: one that
-    /// lives longer must not follow one that lives shorter.
+    /// The anchor that this client's requests have room for. Its lifetime is that of all the client's markers on turns:
+    /// one that lives longer must not follow one that lives shorter.
     fn anchor_of(&self, markers: &Markers, has_own_breakpoint: bool) -> Option<Anchor> {
         let taken = markers.count() + usize::from(has_own_breakpoint);
         let caches_turns = self.from_end.contains(&0);
-        if taken >= self.rules.max_markers || !caches_turns {
+        let life = tail_life(markers);
+        let top_level = markers.top_level.iter().map(|(life, _)| *life);
+        let mut lives = markers
+            .turns
+            .iter()
+            .map(|marker| marker.life)
+            .chain(top_level);
+        let is_understood = lives.all(|other| other == life) && life != Life::Unknown;
+        if taken >= self.rules.max_markers || !caches_turns || !is_understood {
             return None;
         }
         let key = marker_key(self.rules.kind)?;
@@ -213,6 +231,33 @@ impl MarkerPattern {
             (None, None) => return None,
         };
         Some(Anchor { key, value })
+    }
+
+    /// Whether a marker can be put on a block as it is written. Content given as a string has no place for one, and
+    /// Anthropic rejects one on thinking and on an empty text.
+    pub(crate) fn can_mark(&self, view: &View<'_>, part: PartId) -> bool {
+        let is_block = matches!(view.part(part).home, Home::Nested(_));
+        if !is_block || self.occupied.binary_search(&part).is_ok() {
+            return false;
+        }
+        let kind = view.part(part).kind;
+        let is_text = kind == PartKind::Text && view.chars(part) > 0;
+        match self.rules.kind {
+            CacheKind::Marked if view.dialect() == DialectId::AnthropicMessages => match kind {
+                PartKind::Thinking | PartKind::Opaque => false,
+                PartKind::Text => is_text,
+                _ => true,
+            },
+            // Gateways for Claude in other formats take markers on texts.
+            CacheKind::Marked => is_text,
+            // Only blocks of input take a breakpoint.
+            CacheKind::Breakpoints => {
+                let turn = view.part(part).turn.map(|turn| view.turn(turn).role);
+                let is_input = matches!(turn, Some(Role::User | Role::System));
+                is_input && is_text
+            }
+            CacheKind::Automatic | CacheKind::None => false,
+        }
     }
 
     /// Whether what the turns say goes through the cache.
@@ -233,6 +278,11 @@ impl MarkerPattern {
         Bill::of(if is_entry { read } else { 0.0 }, marked, all)
     }
 
+    /// Whether a request had the pattern's markers.
+    pub(crate) fn marks(&self, request: u32) -> bool {
+        request >= self.first_marked_request
+    }
+
     /// The markers of the present request on blocks of turns.
     pub(crate) fn present(&self) -> &[PartId] {
         &self.present
@@ -247,7 +297,7 @@ impl MarkerPattern {
         out: &mut Vec<u32>,
     ) {
         out.clear();
-        if request < self.first_marked_request {
+        if !self.marks(request) {
             return;
         }
         if visible as usize == view.turns().len() {
@@ -272,22 +322,6 @@ fn last_block(view: &View<'_>, turn: TurnId) -> Option<PartId> {
     view.parts_of(turn)
         .rev()
         .find(|&part| view.part(part).kind != PartKind::Thinking)
-}
-
-/// Whether a marker can be put on a block as it is written: content given as a string has no place for one.
-pub(crate) fn can_carry_marker(view: &View<'_>, part: PartId, kind: CacheKind) -> bool {
-    let is_block = matches!(view.part(part).home, Home::Nested(_));
-    is_block
-        && match kind {
-            CacheKind::Marked => view.part(part).kind != PartKind::Thinking,
-            // Only blocks of input take a breakpoint.
-            CacheKind::Breakpoints => {
-                let turn = view.part(part).turn.map(|turn| view.turn(turn).role);
-                let is_input = matches!(turn, Some(Role::User | Role::System));
-                is_input && view.part(part).kind == PartKind::Text
-            }
-            CacheKind::Automatic | CacheKind::None => false,
-        }
 }
 
 fn tail_life(markers: &Markers) -> Life {

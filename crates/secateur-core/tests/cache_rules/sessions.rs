@@ -1,0 +1,163 @@
+//! The properties, on generated and on real sessions.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+
+use secateur_core::dialect::DialectId;
+use secateur_core::policy::Policy;
+use secateur_testkit::session::{agent_session, support_chat};
+use serde_json::{Value, json};
+
+use crate::client::{Marks, requests};
+use crate::{Play, Seen, anthropic};
+
+/// `steady`, `steady-bold`, and settings of it that cut as much and as soon as they may.
+fn policies() -> Vec<(&'static str, Policy)> {
+    let eager = [
+        "rounds.min_gain_chars=200",
+        "rounds.horizon=20",
+        "stale-results.min_chars=100",
+        "stale-results.commands=1",
+        "stale-results.named_files=3",
+        "stale-results.others=2",
+        "stale-results.edits=4",
+    ]
+    .map(str::to_owned);
+    vec![
+        ("steady", Policy::preset("steady").unwrap()),
+        ("steady-bold", Policy::preset("steady-bold").unwrap()),
+        (
+            "eager",
+            Policy::resolve(Some("steady-bold"), None, &eager).unwrap(),
+        ),
+    ]
+}
+
+/// The instructions and tools of an agent, so that they are long enough to be cached.
+fn with_head(mut body: Value) -> Value {
+    body["system"] = json!("You are a coding agent. Read before you edit. ".repeat(400));
+    body["tools"] = json!([{"name": "Read", "description": "Reads a file.", "input_schema": {"type": "object"}}]);
+    body
+}
+
+fn body(session: &secateur_testkit::Conversation, dialect: DialectId) -> Value {
+    serde_json::from_slice(&session.body(dialect)).unwrap()
+}
+
+#[test]
+fn no_marked_session_costs_more_and_reads_are_predicted() {
+    let dialect = DialectId::AnthropicMessages;
+    let mut all = Seen::default();
+    for (name, policy) in policies() {
+        for marks in Marks::ALL {
+            let mut seen = Seen::default();
+            for seed in 0..2 {
+                let session = match seed {
+                    0 => agent_session(7, 76),
+                    _ => support_chat(seed, 20),
+                };
+                let whole = with_head(body(&session, dialect));
+                let play = Play {
+                    label: format!("{name}, {marks:?}, seed {seed}"),
+                    model: "claude-opus-4-6",
+                    dialect,
+                    policy: &policy,
+                    pauses: None,
+                };
+                play.run(&anthropic(&whole, marks), &mut seen);
+            }
+            seen.check(&format!("{name} {marks:?}"));
+            let has_room = !matches!(marks, Marks::Four | Marks::HeadOnly | Marks::Nowhere);
+            assert!(has_room || seen.anchors == 0, "{marks:?} leaves no place");
+            all.add(&seen);
+        }
+    }
+    assert!(
+        all.rounds > 20 && all.anchors > 15,
+        "hardly a round: {all:?}"
+    );
+}
+
+#[test]
+fn no_marked_session_costs_more_with_pauses() {
+    let dialect = DialectId::AnthropicMessages;
+    for (name, policy) in policies() {
+        for (seed, marks) in (0..).zip(Marks::ALL) {
+            let mut seen = Seen::default();
+            let whole = with_head(body(&agent_session(seed, 56), dialect));
+            let play = Play {
+                label: format!("{name}, {marks:?}, seed {seed}"),
+                model: "claude-opus-4-6",
+                dialect,
+                policy: &policy,
+                pauses: Some(seed),
+            };
+            play.run(&anthropic(&whole, marks), &mut seen);
+            seen.check(&format!("{name} {marks:?}"));
+        }
+    }
+}
+
+#[test]
+fn no_session_of_other_providers_costs_more() {
+    let providers = [
+        ("gpt-6.1-sol", DialectId::OpenaiResponses),
+        ("gpt-5.5", DialectId::OpenaiResponses),
+        ("gpt-6.1-sol", DialectId::OpenaiChat),
+        ("gpt-5.5", DialectId::OpenaiChat),
+        ("gemini-2.5-pro", DialectId::GeminiGenerateContent),
+    ];
+    for (name, policy) in policies() {
+        for (model, dialect) in providers {
+            for pauses in [None, Some(3)] {
+                let mut seen = Seen::default();
+                let bodies = requests(&body(&agent_session(11, 56), dialect), dialect);
+                let play = Play {
+                    label: format!("{name}, {model}, {dialect}, {pauses:?}"),
+                    model,
+                    dialect,
+                    policy: &policy,
+                    pauses,
+                };
+                play.run(&bodies, &mut seen);
+                seen.check(&format!("{name} {model} {dialect}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_real_session_costs_more() {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+    let folder = std::env::var("SECATEUR_DATA").unwrap_or_else(|_| default.to_owned());
+    let path = PathBuf::from(folder).join("sessions/claude-code.jsonl.gz");
+    let Ok(file) = std::fs::File::open(&path) else {
+        println!(
+            "skipped: {} is not there (set SECATEUR_DATA)",
+            path.display()
+        );
+        return;
+    };
+    let policies = policies();
+    let mut seen = Seen::default();
+    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
+    // One session in eleven keeps the run short; all patterns and settings take part.
+    for (number, line) in lines.enumerate().step_by(11) {
+        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let messages = row["messages"].as_array().unwrap();
+        let messages = &messages[..messages.len().min(160)];
+        let whole = with_head(json!({ "model": "claude-opus-4-6", "messages": messages }));
+        let (name, policy) = &policies[number % policies.len()];
+        let marks = Marks::ALL[number % Marks::ALL.len()];
+        let play = Play {
+            label: format!("{name}, {marks:?}, session {number}"),
+            model: "claude-opus-4-6",
+            dialect: DialectId::AnthropicMessages,
+            policy,
+            pauses: (number % 2 == 0).then_some(number as u64),
+        };
+        play.run(&anthropic(&whole, marks), &mut seen);
+    }
+    seen.check("real sessions");
+    assert!(seen.requests > 300 && seen.rounds > 5, "{seen:?}");
+}
