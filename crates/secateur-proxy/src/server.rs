@@ -25,6 +25,7 @@ use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore, claims_score, respond_to_score};
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
+use crate::conversations::Conversations;
 use crate::handle::{Held, Shared, handle, own_path};
 use crate::pages::{Pages, is_navigation, is_page_path, pages_are_off, refuse_navigation};
 use crate::patience::Patience;
@@ -158,6 +159,7 @@ impl Proxy {
                 Arc::clone(&surfaces),
                 answers_within,
             )),
+            conversations: Conversations::default(),
             config: live,
             capture: ledger
                 .clone()

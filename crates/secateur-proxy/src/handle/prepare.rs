@@ -20,7 +20,7 @@ use crate::upstream::OutBody;
 /// Runs the chain over a body that is there.
 pub(super) async fn prepare(
     shared: &Arc<Shared>,
-    arrival: &Arrival,
+    arrival: &mut Arrival,
     dialect: DialectId,
     original: &Bytes,
 ) -> Decision {
@@ -40,6 +40,11 @@ pub(super) async fn prepare(
         }
     };
     let shown = body.clone();
+    let path_model = arrival.route.path_model.clone();
+    let blocks = shared
+        .conversations
+        .hash_blocks(body.clone(), dialect, path_model);
+    arrival.exchange.blocks = Some(blocks);
     let job = Job {
         orders: shared.canary.orders(&arrival.head.headers),
         body,
