@@ -108,7 +108,7 @@ fn coarse_provider() -> MockOptions {
                 "cache_creation_input_tokens": bill.written as u64, "output_tokens": 1}});
         Some(Scripted {
             status: 200,
-            headers: vec![("content-type".into(), "application/json".into())],
+            headers: vec![("content-type", "application/json".into())],
             body: answer.to_string().into(),
         })
     };
