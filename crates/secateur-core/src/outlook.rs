@@ -48,15 +48,22 @@ pub(crate) struct RoundEconomics {
     pub(crate) immediate_saving: f64,
     /// Fewest characters to be freed.
     pub(crate) min_freed: f64,
+    /// Most characters to be freed.
+    pub(crate) max_freed: f64,
 }
+
+/// What was saved must cover the rewrite so many times: characters are not tokens, and what surrounds a text is billed
+/// with it.
+const COVER: f64 = 1.15;
 
 impl RoundEconomics {
     /// What a round brings that frees so much and rewrites so much; `None` if it is not worth it.
     pub(crate) fn net(self, freed: f64, rewritten: f64) -> Option<f64> {
         let cost = self.cost_per_rewritten * rewritten;
         let net = self.value_per_freed * freed - cost;
-        let is_covered = cost <= self.saved_so_far + self.immediate_saving * freed;
-        (net > 0.0 && is_covered && freed >= self.min_freed).then_some(net)
+        let is_covered = cost * COVER <= self.saved_so_far + self.immediate_saving * freed;
+        let fits = (self.min_freed..=self.max_freed).contains(&freed);
+        (net > 0.0 && is_covered && fits).then_some(net)
     }
 
     /// Whether more freed and less rewritten text never makes a round worse.
@@ -201,7 +208,8 @@ impl<'o> Outlook<'o> {
             let one = &self.open[at];
             let next = PartId(one.part.0 + 1);
             let least = rewrites.at_least(next, one.up_to()) - shorter;
-            let most = economics.net(freed + one.up_to(), least);
+            let at_most = (freed + one.up_to()).min(economics.max_freed);
+            let most = economics.net(at_most, least);
             if economics.are_monotone() && !most.is_some_and(|most| most > best_net) {
                 break;
             }

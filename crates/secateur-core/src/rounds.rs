@@ -164,6 +164,7 @@ impl Fold<'_, '_, '_> {
         self.allowance.bring_in(parts - cached_parts, arrived);
         self.account.is_round = false;
         self.account.round_from = None;
+        let eligible = eligible && self.versions.is_cacheable();
         if eligible {
             compose::arrive(
                 self.stage,
@@ -357,6 +358,7 @@ impl Fold<'_, '_, '_> {
             immediate_saving: prices.read,
             min_freed: (self.options.min_gain_chars as f64)
                 .max(self.options.min_gain_percent / 100.0 * self.versions.sent()),
+            max_freed: self.versions.max_freed(),
         }
     }
 

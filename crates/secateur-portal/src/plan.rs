@@ -19,6 +19,13 @@ struct Stored {
     left: Vec<StoredLeft>,
     ignored_keys: Vec<String>,
     account: Option<StoredAccount>,
+    cache_read: StoredCacheRead,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct StoredCacheRead {
+    summary: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -104,6 +111,8 @@ pub(crate) struct Left {
 pub(crate) struct PlanView {
     pub(crate) verdict: String,
     pub(crate) rounds: Option<String>,
+    /// What was read from the cache, by which rule, or why not. Empty where nothing was billed.
+    pub(crate) cache_read: String,
     /// Whether nothing but white space went.
     pub(crate) only_compressed: bool,
     pub(crate) cuts: Vec<Cut>,
@@ -168,6 +177,7 @@ impl PlanView {
                     account.rounds, account.requests
                 )
             }),
+            cache_read: stored.cache_read.summary,
             only_compressed: !stored.cuts.is_empty()
                 && stored.cuts.iter().all(|cut| cut.why == "loose-whitespace"),
             cuts: cuts(stored.cuts),
@@ -260,7 +270,7 @@ mod tests {
             )
         };
         let text = format!(
-            r#"{{"verdict":{{"kind":"pruned"}},"cuts":[{},{},{}],"left":[{{"message":9,"part":1,"strategy":null,"reason":"signed"}}],"ignored_keys":["x"],"new":1}}"#,
+            r#"{{"verdict":{{"kind":"pruned"}},"cuts":[{},{},{}],"left":[{{"message":9,"part":1,"strategy":null,"reason":"signed"}}],"ignored_keys":["x"],"new":1,"cache_read":{{"billed":9,"summary":"read 9: no marker reaches an entry"}}}}"#,
             cut(3),
             cut(2),
             cut(5)
@@ -276,6 +286,7 @@ mod tests {
         );
         assert_eq!(plan.left[0].places, "message 9, part 1");
         assert_eq!(plan.left[0].strategy, "the engine");
+        assert_eq!(plan.cache_read, "read 9: no marker reaches an entry");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! One value per request: what came in, what was done to it, what came back. Holds no prompt text
 //! and no credential.
 
+mod cache_read;
+mod miss;
 mod settle;
 
 use std::borrow::Cow;
@@ -13,7 +15,9 @@ use secateur_core::models::Terms;
 use secateur_core::receipt::Receipt as Predicted;
 use secateur_core::report::Report;
 
+pub use self::cache_read::{CacheRead, ChangedPlace, MissCause};
 use crate::config::Provider;
+pub use crate::conversations::{ClientChange, Recalled};
 use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
 
@@ -107,6 +111,9 @@ pub struct Receipt {
     /// was not looked at, or the original went out after all. Tokens are an estimate by characters: exact
     /// counts would cost the request time.
     pub predicted: Option<Predicted>,
+    /// What was read from the cache and by which rule, or why not. `None` where nothing was predicted or the
+    /// provider counts no reads.
+    pub cache_read: Option<CacheRead>,
     /// By the provider's own counts.
     pub actual_usd: Option<f64>,
     /// The input tokens that were not sent, at this request's own ratio of tokens to characters; negative
@@ -135,9 +142,8 @@ pub struct AuditEvent {
     pub session: Option<String>,
     /// Whether its session goes unchanged for comparison.
     pub held_out: bool,
-    /// How long ago the session's last request went through this process. `None`: none did, as far as it
-    /// remembers.
-    pub idle: Option<Duration>,
+    /// What this process remembers of the conversation.
+    pub recalled: Recalled,
     /// Whose API.
     pub provider: Provider,
     /// The wire format; `None` for paths that are only passed through.
@@ -231,7 +237,7 @@ impl AuditEvent {
             key: None,
             session: None,
             held_out: false,
-            idle: None,
+            recalled: Recalled::default(),
             provider,
             dialect,
             model: None,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::audit::{AuditEvent, Ended};
 use crate::canary::Shadow;
 use crate::config::Workload;
+use crate::conversations::PendingBlocks;
 use crate::handle::Held;
 use crate::request_body::Fate;
 
@@ -21,6 +22,8 @@ pub(crate) struct Exchange {
     pub(crate) streamed: Option<Arc<Fate>>,
     /// The original, where it is to be sent too.
     pub(crate) shadow: Option<Box<Shadow>>,
+    /// The blocks of the incoming body, where the chain ran over it.
+    pub(crate) blocks: Option<PendingBlocks>,
 }
 
 impl Exchange {
@@ -38,6 +41,7 @@ impl Exchange {
             started,
             streamed: None,
             shadow: None,
+            blocks: None,
         }
     }
 
@@ -75,7 +79,11 @@ impl Drop for Exchange {
             event.bytes_before = fate.bytes();
             event.bytes_after = fate.bytes();
         }
-        self.shared.canary.observe(&self.workload, &mut event);
-        self.shared.surfaces.record(&mut event);
+        let blocks = self.blocks.as_ref().and_then(PendingBlocks::get);
+        let conversations = &self.shared.conversations;
+        conversations.observe(&mut event, blocks, self.started);
+        event.settle();
+        self.shared.canary.observe(&self.workload, &event);
+        self.shared.surfaces.record(&event);
     }
 }

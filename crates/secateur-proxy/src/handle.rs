@@ -28,6 +28,7 @@ use crate::audit::AuditEvent;
 use crate::canary::Canary;
 use crate::capture::Capture;
 use crate::config::LiveConfig;
+use crate::conversations::Conversations;
 use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
 use crate::identity::{request_id, trace_of};
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) surfaces: Arc<Surfaces>,
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) canary: Arc<Canary>,
+    pub(crate) conversations: Conversations,
     pub(crate) ledger: Option<Ledger>,
     pub(crate) capture: Option<Arc<Capture>>,
     pub(crate) slots: Slots,
@@ -264,7 +266,7 @@ async fn change(
         Err(error) => return settle(arrival, Err(error.refusal(limit_bytes))),
     };
     let waited = waiting.elapsed();
-    let decision = match prepare(shared, &arrival, dialect, &original).await {
+    let decision = match prepare(shared, &mut arrival, dialect, &original).await {
         Ok(decision) => decision,
         Err(refusal) => return settle(arrival, Err(refusal)),
     };

@@ -11,8 +11,10 @@ use secateur_core::report::Report;
 use secateur_ledger::moment::millis;
 use secateur_ledger::{Alike, CompressRow, Figures, LatePlan, Ledger, Row, StepRow, UsageRow};
 
+use serde::Serialize;
+
 use self::kinds::with_likeness;
-use crate::audit::{AuditEvent, AuditSink, FailOpen};
+use crate::audit::{AuditEvent, AuditSink, CacheRead, FailOpen};
 
 /// Hands every event to the ledger, which never blocks.
 #[derive(Clone, Debug)]
@@ -21,7 +23,9 @@ pub struct LedgerSink(pub Ledger);
 impl AuditSink for LedgerSink {
     fn record(&self, event: &AuditEvent) {
         match &event.report {
-            Some(report) => self.0.record_with_plan(row(event), plan(report)),
+            Some(report) => self
+                .0
+                .record_with_plan(row(event), plan(report, event.receipt.cache_read)),
             None if is_plain(event) => {
                 with_likeness(
                     event,
@@ -141,11 +145,23 @@ const REPORT_BYTES: usize = 1024;
 const CUT_BYTES: usize = 256;
 const LEFT_BYTES: usize = 128;
 
-/// The report as JSON, made by the ledger's own thread.
-fn plan(report: &Arc<Report>) -> LatePlan {
+/// What is kept of a request's plan: the report, and what was read from the cache in the end.
+#[derive(Serialize)]
+struct Plan<'r> {
+    #[serde(flatten)]
+    report: &'r Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_read: Option<CacheRead>,
+}
+
+/// The plan as JSON, made by the ledger's own thread.
+fn plan(report: &Arc<Report>, cache_read: Option<CacheRead>) -> LatePlan {
     let bytes = REPORT_BYTES + report.cuts.len() * CUT_BYTES + report.left.len() * LEFT_BYTES;
     let report = Arc::clone(report);
-    LatePlan::new(bytes, move || serde_json::to_string(&*report).ok())
+    LatePlan::new(bytes, move || {
+        let report = &*report;
+        serde_json::to_string(&Plan { report, cache_read }).ok()
+    })
 }
 
 fn steps(event: &AuditEvent) -> Vec<StepRow> {
@@ -197,7 +213,22 @@ mod tests {
         let mut event = event(1);
         event.model = Some("claude-sonnet-4-5".into());
         event.report = Some(Arc::new(report));
+        event.usage = Some(Usage {
+            input_tokens: Some(9_000),
+            cache_read_tokens: Some(7_500),
+            ..Usage::default()
+        });
         event.settle();
+        let plan = Plan {
+            report: event.report.as_deref().unwrap(),
+            cache_read: event.receipt.cache_read,
+        };
+        let plan = serde_json::to_value(plan).unwrap();
+        assert_eq!(
+            plan["cache_read"]["summary"],
+            "read 7,500: the marker reached an entry at message 0"
+        );
+        assert!(plan["cuts"].is_array(), "{plan}");
         let receipt = row(&event).receipt;
         let (read, written) = (
             receipt.predicted_cache_read.unwrap(),
@@ -207,7 +238,9 @@ mod tests {
             read > 7_000 && (1_500..2_000).contains(&written),
             "{receipt:?}"
         );
-        assert_eq!(Some(read + written), receipt.predicted_tokens_after);
+        // The brackets after the last block are in no block.
+        let rest = receipt.predicted_tokens_after.unwrap() - read - written;
+        assert!(rest < 10, "{receipt:?}");
     }
 
     /// Each differs from a plain one in one thing.

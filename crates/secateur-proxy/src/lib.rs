@@ -13,6 +13,7 @@ pub mod canary;
 mod capture;
 pub mod cli;
 pub mod config;
+mod conversations;
 mod demo;
 mod encoding;
 mod error_shape;

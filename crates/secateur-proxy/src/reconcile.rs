@@ -4,12 +4,13 @@
 //! The bill without the change has `before` tokens, at the ratio of the provider's count to the predicted one.
 //! Of these, what the provider would have had in its cache costs the price of a cache read; the rest
 //! costs what this request really paid for input that was not read from the cache. What would have been
-//! in the cache ([`UncutCache`]) is told by the request itself: the body shows the turns that the request
-//! before had, and the provider says what it read. Nothing is remembered, so a restart changes nothing, and
-//! neither does a request before that went through another replica.
+//! in the cache ([`UncutCache`]) follows from the request itself: the body shows the turns that the request
+//! before had, and the provider says what it read. What is remembered of the conversation only takes away from
+//! that: an entry that expired or that the client's own change made useless would not have been read either.
+//! So after a restart, or on another replica, less is claimed, never more.
 //!
 //! **Invariant:** in doubt the cache counts as warm, which is the worst case for a cut: no saving is claimed
-//! that a broken cache may have eaten.
+//! that a broken cache may have consumed.
 
 use secateur_core::cost::cache::{CacheKind, CacheRules};
 use secateur_core::models::Prices;
@@ -18,7 +19,7 @@ use secateur_core::models::Prices;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum UncutCache {
     /// What was read of it. So with the first request of a conversation, with a cache that nobody asks for or
-    /// that expired, and where the change leaves cached text alone.
+    /// that expired, with a change by the client before all cuts, and where our change leaves cached text alone.
     #[default]
     AsRead,
     /// The turns that the request before had.

@@ -20,6 +20,7 @@ use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore};
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
+use crate::conversations::Conversations;
 use crate::handle::Shared;
 use crate::limits::{ByteBudget, Connections, Slots};
 use crate::pages::Pages;
@@ -152,6 +153,7 @@ impl Proxy {
                 Arc::clone(&surfaces),
                 answers_within,
             )),
+            conversations: Conversations::default(),
             config: live,
             capture: ledger
                 .clone()

@@ -78,7 +78,7 @@ impl BlockList {
     }
 }
 
-/// A message: a block for each element of its content, and one for what else it says.
+/// A message: a block for each element of its content. What else it says belongs to the last one.
 fn message_blocks(
     at: u32,
     message: &str,
@@ -88,6 +88,9 @@ fn message_blocks(
     out: &mut Vec<Block>,
 ) {
     let role = member(message, "role").unwrap_or_default();
+    // A result names its call beside its content, and is one block with it.
+    let call = member(message, "tool_call_id").unwrap_or_default();
+    let role = &format!("{role}{call}");
     let Some(content) = member(message, keys.content) else {
         let place = BlockPlace::Message(at, 0);
         out.push(block(place, role, message, marker, list));
@@ -102,8 +105,9 @@ fn message_blocks(
     let mut rest = DefaultHasher::new();
     let mut bytes = 0;
     for_each_member(message, |name, value| {
-        let is_told =
-            name == "role" || name == keys.content || (name == "type" && value == "\"message\"");
+        let is_told = matches!(name, "role" | "tool_call_id")
+            || name == keys.content
+            || (name == "type" && value == "\"message\"");
         if Some(name) == marker {
             list.more_markers += usize::from(life(value).is_some());
         } else if name == "tool_calls" && value.starts_with('[') {
@@ -118,7 +122,15 @@ fn message_blocks(
             bytes += name.len() + value.len() + 4;
         }
     });
-    if bytes > 0 {
+    if bytes == 0 {
+        return;
+    }
+    // Members beside the content belong to its last block.
+    if let Some(last) = out.last_mut().filter(|_| number > 0) {
+        rest.write_u64(last.key);
+        last.key = rest.finish();
+        last.bytes += bytes;
+    } else {
         out.push(Block {
             place: BlockPlace::Message(at, number),
             key: rest.finish(),
@@ -305,11 +317,15 @@ mod tests {
         };
         let first = body("b", "");
         let grown = body("b", r#",{"role":"assistant","content":"y"}"#);
-        assert_eq!(grown.first_difference(&first), None, "it only grew");
+        assert_eq!(grown.first_difference(&first.keys()), None, "it only grew");
         let changed = body("c", r#",{"role":"assistant","content":"y"}"#);
-        let place = changed.first_difference(&first).unwrap();
-        assert_eq!(place.to_string(), "system[1]");
-        assert!(first.first_difference(&grown).is_some(), "it was cut short");
+        let at = changed.first_difference(&first.keys()).unwrap();
+        assert_eq!(changed.blocks[at].place.to_string(), "system[1]");
+        assert_eq!(
+            first.first_difference(&grown.keys()),
+            None,
+            "it was cut short, and its start is still cached"
+        );
     }
 
     #[test]
@@ -325,7 +341,7 @@ mod tests {
                 r#"{"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a"}]},{"role":"tool","tool_call_id":"a","content":"r"}]}"#,
                 DialectId::OpenaiChat
             ),
-            3
+            2
         );
         assert_eq!(
             of(

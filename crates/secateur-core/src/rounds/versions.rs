@@ -148,6 +148,17 @@ impl<'p> Versions<'p> {
         &self.sent.up_to
     }
 
+    /// Whether what was sent before is long enough to be cached, so that cuts cannot keep it from being so.
+    pub(super) fn is_cacheable(&self) -> bool {
+        let pattern = self.sent.pattern;
+        self.head + self.sent.all() >= pattern.min_chars()
+    }
+
+    /// The most that may be freed, in characters: what stays is long enough to be cached.
+    pub(super) fn max_freed(&self) -> f64 {
+        self.head + self.sent.all() - self.sent.pattern.min_chars()
+    }
+
     /// Characters of all visible parts as they are sent.
     pub(super) fn sent(&self) -> f64 {
         self.sent.all()

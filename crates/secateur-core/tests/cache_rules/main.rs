@@ -18,8 +18,9 @@ mod sessions;
 use client::{Marks, list, mark_anthropic, requests};
 use provider::Provider;
 use secateur_core::cost::cache::CacheKind;
-use secateur_core::dialect::DialectId;
+use secateur_core::dialect::{self, DialectId};
 use secateur_core::edit::{Action, Mark, MarkPlace};
+use secateur_core::json::Limits;
 use secateur_core::policy::Policy;
 use secateur_core::report::Report;
 use secateur_core::{Request, prune};
@@ -130,7 +131,9 @@ impl Play<'_> {
             assert_eq!(outcome.error, None, "{label}");
             let output = outcome.body.into_owned();
             let report = &outcome.report;
-            if dice.as_mut().is_some_and(|dice| dice.one_in(6)) {
+            // People take their time; the calls of one run follow each other.
+            let may_pause = user_spoke(body, self.dialect);
+            if may_pause && dice.as_mut().is_some_and(|dice| dice.one_in(2)) {
                 direct.expire();
                 pruned.expire();
             }
@@ -161,6 +164,15 @@ impl Play<'_> {
         seen.direct += direct.cost;
         seen.pruned += pruned.cost;
     }
+}
+
+/// Whether a request ends with something that the user wrote.
+fn user_spoke(body: &Value, dialect: DialectId) -> bool {
+    let text = serde_json::to_vec(body).unwrap();
+    let view = dialect::read(&text, dialect, &Limits::default()).unwrap();
+    view.turn_ids()
+        .next_back()
+        .is_some_and(|last| view.is_user_authored(last))
 }
 
 /// What the report says is read is what the provider reads.

@@ -40,6 +40,37 @@ fn with_head(mut body: Value) -> Value {
     body
 }
 
+/// The same session without what the user says on the way: one long run of the agent.
+fn one_run(mut body: Value) -> Value {
+    let messages = body["messages"].take();
+    let mut kept: Vec<Value> = Vec::new();
+    for message in messages.as_array().unwrap() {
+        let has_result = message["content"]
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+        if message["role"] == "user" && !has_result && !kept.is_empty() {
+            continue;
+        }
+        match kept.last_mut() {
+            Some(last) if last["role"] == message["role"] => {
+                let blocks = |content: &Value| match content {
+                    Value::String(text) => vec![json!({"type": "text", "text": text})],
+                    other => other.as_array().cloned().unwrap_or_default(),
+                };
+                let both = [blocks(&last["content"]), blocks(&message["content"])].concat();
+                // Text after a call is not accepted.
+                let (calls, texts): (Vec<_>, Vec<_>) = both
+                    .into_iter()
+                    .partition(|block| block["type"] == "tool_use");
+                last["content"] = json!([texts, calls].concat());
+            }
+            _ => kept.push(message.clone()),
+        }
+    }
+    body["messages"] = json!(kept);
+    body
+}
+
 fn body(session: &secateur_testkit::Conversation, dialect: DialectId) -> Value {
     serde_json::from_slice(&session.body(dialect)).unwrap()
 }
@@ -56,7 +87,10 @@ fn no_marked_session_costs_more_and_reads_are_predicted() {
                     0 => agent_session(7, 76),
                     _ => support_chat(seed, 20),
                 };
-                let whole = with_head(body(&session, dialect));
+                let mut whole = with_head(body(&session, dialect));
+                if seed == 0 {
+                    whole = one_run(whole);
+                }
                 let play = Play {
                     label: format!("{name}, {marks:?}, seed {seed}"),
                     model: "claude-opus-4-6",
@@ -73,7 +107,7 @@ fn no_marked_session_costs_more_and_reads_are_predicted() {
         }
     }
     assert!(
-        all.rounds > 20 && all.anchors > 15,
+        all.rounds > 20 && all.anchors > 3,
         "hardly a round: {all:?}"
     );
 }

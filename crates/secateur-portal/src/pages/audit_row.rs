@@ -275,7 +275,7 @@ fn pays_off(turns: f64) -> String {
     }
 }
 
-fn settled(row: &Row) -> Vec<Fact> {
+fn settled(row: &Row, plan: Option<&PlanView>) -> Vec<Fact> {
     let receipt = &row.receipt;
     let counted = if receipt.tokens_are_exact {
         "with the model's own vocabulary"
@@ -297,6 +297,7 @@ fn settled(row: &Row) -> Vec<Fact> {
                 .saved_usd
                 .map_or(String::new(), |saved| usd_in(saved, places(row))),
         ),
+        fact("Cache", plan.map_or("", |plan| plan.cache_read.as_str())),
         fact(
             "Prediction against bill",
             off.map_or(String::new(), |(predicted, billed)| {
@@ -362,9 +363,9 @@ impl AuditRowPage {
             times: times(row),
             chain: row.steps.iter().map(link).collect(),
             has_unread_plan: row.plan.is_some() && plan.is_none(),
+            settled: settled(row, plan.as_ref()),
             plan,
             receipt: receipt(row),
-            settled: settled(row),
             is_loss: row.receipt.saved_usd.is_some_and(|saved| saved < 0.0),
             captured: texts,
             left_out: captured.left_out,

@@ -1,7 +1,5 @@
 //! From sizes, prices and counts to a receipt.
 
-use std::time::Duration;
-
 use secateur_core::cost::cache::CacheKind;
 use secateur_core::models::{self, Terms};
 use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
@@ -11,9 +9,6 @@ use super::{AuditEvent, Mechanic};
 use crate::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
 use crate::usage::Usage;
 
-/// No provider keeps a cached prefix longer by itself.
-const LONGEST_CACHE_LIFE: Duration = Duration::from_secs(3600);
-
 impl AuditEvent {
     /// Fills in the receipt.
     pub(crate) fn settle(&mut self) {
@@ -21,6 +16,7 @@ impl AuditEvent {
             self.model = self.usage.as_ref().and_then(|usage| usage.model.clone());
         }
         self.receipt.predicted = self.predicted();
+        self.receipt.cache_read = self.cache_read();
         let Some((usage, input)) = self
             .usage
             .as_ref()
@@ -58,7 +54,7 @@ impl AuditEvent {
     }
 
     /// The terms of the model that was asked for, the policy's own where it has some.
-    fn asked_terms(&self) -> Terms {
+    pub(super) fn asked_terms(&self) -> Terms {
         match &self.report {
             Some(report) if report.terms.prices.is_some() => report.terms,
             _ => Terms::of(self.model.as_deref(), self.dialect),
@@ -66,16 +62,20 @@ impl AuditEvent {
     }
 
     /// The report of a body that went out as it says.
-    fn report_of_sent(&self) -> Option<&Report> {
+    pub(super) fn report_of_sent(&self) -> Option<&Report> {
         let went_out = self.failed_open.is_none() && !self.retried_original;
         self.report
             .as_deref()
             .filter(|report| went_out && report.before.chars > 0)
     }
 
-    /// Tokens of the body, at the ratio of a model. What M8 adds is added, and cached with the rest.
-    fn counts(&self, report: &Report, model: Option<&str>) -> Counts {
-        let chars_per_token = models::chars_per_token(model);
+    /// Tokens of the body, at the ratio that was learned of the model that answers, else at the usual ratio of a
+    /// model. What M8 adds is added, and cached with the rest.
+    pub(super) fn counts(&self, report: &Report, model: Option<&str>) -> Counts {
+        let answering = self.routed_to.as_deref().or(self.model.as_deref());
+        let learned = self.recalled.chars_per_token;
+        let learned = learned.filter(|_| model.is_some() && model == answering);
+        let chars_per_token = learned.unwrap_or_else(|| models::chars_per_token(model));
         let mut counts = Counts::by_ratio(report, chars_per_token);
         let sent = self
             .chars_after
@@ -127,7 +127,7 @@ impl AuditEvent {
     }
 
     /// The share of the body as sent that a prompt has before the first edit.
-    fn share_before_edit(&self, report: &Report) -> f64 {
+    pub(super) fn share_before_edit(&self, report: &Report) -> f64 {
         let Some(at) = report.first_edit_at.filter(|_| self.bytes_after > 0) else {
             return 1.0;
         };
@@ -152,23 +152,21 @@ impl AuditEvent {
         // M1 and M8 move no text that is cached.
         let moves_text = self.fired(Mechanic::M7) || self.fired(Mechanic::M3);
         let counts = self.counts(report, self.model.as_deref());
-        let life = rules.ttl_seconds.map_or(LONGEST_CACHE_LIFE, |seconds| {
-            Duration::from_secs(seconds.into())
-        });
-        // That nothing was read shows nothing where the cut broke the cache: it may have been there until a
-        // moment ago.
-        let is_expired = |idle: Duration| {
-            idle > LONGEST_CACHE_LIFE.max(life) || idle > life && counts.rewritten == 0
-        };
-        let has_expired = read == 0 && self.idle.is_some_and(is_expired);
-        if report.cached.has_earlier && is_used && moves_text && !has_expired {
-            UncutCache::Earlier {
-                tokens: counts.before.cached as f64,
-                rules,
-            }
-        } else {
-            UncutCache::AsRead
+        if !report.cached.has_earlier
+            || !is_used
+            || !moves_text
+            || self.expired(&counts, read).is_some()
+        {
+            return UncutCache::AsRead;
         }
+        let mut tokens = counts.before.cached as f64;
+        if let Some(change) = self.explaining_change(&counts) {
+            if self.missed_alike(report, &counts, &change) {
+                return UncutCache::AsRead;
+            }
+            tokens = tokens.min(change.share_before * counts.before.tokens as f64);
+        }
+        UncutCache::Earlier { tokens, rules }
     }
 }
 

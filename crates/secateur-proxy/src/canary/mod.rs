@@ -380,7 +380,7 @@ impl Canary {
     }
 
     /// A request is over.
-    pub(crate) fn observe(self: &Arc<Self>, workload: &Arc<Workload>, event: &mut AuditEvent) {
+    pub(crate) fn observe(self: &Arc<Self>, workload: &Arc<Workload>, event: &AuditEvent) {
         let findings = self
             .signals
             .request(event, &workload.canary, Instant::now());

@@ -25,7 +25,7 @@ use crate::upstream::OutBody;
 /// There is no memory for the decoded body or the changed one.
 pub(super) async fn prepare(
     shared: &Arc<Shared>,
-    arrival: &Arrival,
+    arrival: &mut Arrival,
     dialect: DialectId,
     original: &Bytes,
 ) -> Result<Decision, Refusal> {
@@ -44,6 +44,11 @@ pub(super) async fn prepare(
     let chained = run_chain(shared, arrival, dialect, job).await;
     let Decided { decision, body } = chained.map_err(|OverBudget| Refusal::NoRoom)?;
     if let Some(body) = body {
+        let path_model = arrival.route.path_model.clone();
+        let blocks = shared
+            .conversations
+            .hash_blocks(body.clone(), dialect, path_model);
+        arrival.exchange.blocks = Some(blocks);
         shared.canary.look_back(
             &arrival.workload,
             decision.session.as_deref(),

@@ -142,6 +142,13 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             fields.push(("usage_implausible", true.into()));
         }
     }
+    if let Some(read) = &event.receipt.cache_read {
+        fields.push(("predicted_cache_read_tokens", read.predicted.into()));
+        fields.push(("cache_read", read.describe().into()));
+        if let Some(cause) = read.miss {
+            fields.push(("cache_miss", cause.name().into()));
+        }
+    }
     let predicted = event.receipt.predicted;
     let costs = [
         (

@@ -18,7 +18,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 26] = [
+const FAMILIES: [(&str, &str, &str); 27] = [
     (
         "secateur_requests_total",
         "counter",
@@ -63,6 +63,11 @@ const FAMILIES: [(&str, &str, &str); 26] = [
         "secateur_receipts_total",
         "counter",
         "Requests with a priced receipt.",
+    ),
+    (
+        "secateur_cache_misses_total",
+        "counter",
+        "Requests that read clearly less from the provider's cache than predicted, by cause.",
     ),
     (
         "secateur_failed_open_total",
@@ -269,6 +274,10 @@ impl Metrics {
         if let Some(saved) = event.receipt.tokens_saved {
             let saved = saved.max(0) as f64;
             values.add("secateur_tokens_saved_total", &[workload], saved);
+        }
+        if let Some(cause) = event.receipt.cache_read.and_then(|read| read.miss) {
+            let labels = [workload, ("cause", cause.name())];
+            values.add("secateur_cache_misses_total", &labels, 1.0);
         }
         if let Some(summary) = event.summary {
             values.add(

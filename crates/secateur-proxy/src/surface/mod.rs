@@ -45,8 +45,7 @@ impl Surfaces {
         self.metrics.summary_call(workload, result, usage);
     }
 
-    pub(crate) fn record(&self, event: &mut AuditEvent) {
-        event.settle();
+    pub(crate) fn record(&self, event: &AuditEvent) {
         lines::write(&self.log, event);
         self.metrics.record(event);
         if let Some(traces) = &self.traces {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod cache_reads;
+#[cfg(test)]
 mod canary;
 #[cfg(test)]
 mod canary_controls;

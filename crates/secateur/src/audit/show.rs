@@ -26,12 +26,17 @@ pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
     if args.json {
         return write_stdout(format!("{:#}\n", json(&row)).as_bytes());
     }
-    let mut text = facts(&row);
+    let plan = row.plan.as_deref().map(serde_json::from_str::<Value>);
+    let cache = plan.as_ref().and_then(|plan| {
+        let summary = plan.as_ref().ok()?["cache_read"]["summary"].as_str()?;
+        Some(summary.to_owned())
+    });
+    let mut text = facts(&row, cache);
     if row.held_out {
         // Its plan says no more than that nothing was switched on.
         return show(&(text + "\nNothing was looked at: the session is held out.\n"));
     }
-    match row.plan.as_deref().map(serde_json::from_str::<Value>) {
+    match plan {
         None => text += "\nNo plan was kept: no mechanic looked at this request.\n",
         Some(Err(_)) => text += "\nThe plan cannot be read.\n",
         Some(Ok(plan)) => text += &explain(&plan),
@@ -60,7 +65,8 @@ fn pair(before: Option<u64>, after: Option<u64>) -> Option<String> {
     Some(format!("{} → {}", count(before?), count(after?)))
 }
 
-fn facts(row: &Row) -> String {
+/// `cache`: what was read from the cache, by which rule, or why not.
+fn facts(row: &Row, cache: Option<String>) -> String {
     let receipt = &row.receipt;
     let milliseconds = |us: u64| format!("{}.{:03} ms", count(us / 1_000), us % 1_000);
     let tokens = |number: Option<u64>| number.map(count);
@@ -150,6 +156,7 @@ fn facts(row: &Row) -> String {
         ("billed input tokens", tokens(row.usage.input)),
         ("  read from cache", tokens(row.usage.cache_read)),
         ("  written to cache", tokens(row.usage.cache_write)),
+        ("cache", cache),
         ("output tokens", tokens(row.usage.output)),
         ("predicted input cost", receipt.predicted_usd_with.map(usd)),
         ("  without cuts", receipt.predicted_usd_without.map(usd)),
@@ -277,10 +284,13 @@ mod tests {
 
     #[test]
     fn the_first_edit_is_no_promise_about_the_cache() {
-        let text = facts(&Row {
+        let row = Row {
             first_edit_at: Some(387),
             ..Row::default()
-        });
+        };
+        let read = "read 31,092: the marker reached an entry at message 12";
+        let text = facts(&row, Some(read.to_owned()));
+        assert!(text.contains(read), "{text}");
         assert!(
             text.contains("at byte 387 of the request as it came"),
             "{text}"

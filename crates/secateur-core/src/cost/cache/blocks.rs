@@ -95,16 +95,16 @@ impl BlockList {
         self.blocks.iter().map(prefix).collect()
     }
 
-    /// The first block that another request had and this one has not, or has otherwise.
+    /// The key of each block.
     #[must_use]
-    pub fn first_difference(&self, earlier: &Self) -> Option<BlockPlace> {
-        let both = self.blocks.iter().zip(&earlier.blocks);
-        let same = both.take_while(|(now, then)| now.key == then.key).count();
-        let gone = earlier.blocks.get(same)?;
-        Some(
-            self.blocks
-                .get(same)
-                .map_or(gone.place, |block| block.place),
-        )
+    pub fn keys(&self) -> Vec<u64> {
+        self.blocks.iter().map(|block| block.key).collect()
+    }
+
+    /// The first block that differs from an earlier request with these keys. `None` if one is the start of the other.
+    #[must_use]
+    pub fn first_difference(&self, earlier: &[u64]) -> Option<usize> {
+        let mut both = self.blocks.iter().zip(earlier);
+        both.position(|(now, &then)| now.key != then)
     }
 }

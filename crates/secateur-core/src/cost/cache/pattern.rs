@@ -161,7 +161,10 @@ impl MarkerPattern {
         if self.caches_turns() {
             return None;
         }
-        let mut assumed = self.clone();
+        let mut assumed = Self {
+            min_chars: 0.0,
+            ..self.clone()
+        };
         if self.rules.kind == CacheKind::None {
             assumed.rules = CacheRules::PREFIX;
             assumed.prices = CacheRules::PREFIX.usual_prices();
@@ -267,6 +270,11 @@ impl MarkerPattern {
             CacheKind::None => false,
             CacheKind::Marked | CacheKind::Breakpoints => !self.present.is_empty(),
         }
+    }
+
+    /// The smallest prefix that is cached, in characters.
+    pub(crate) fn min_chars(&self) -> f64 {
+        self.min_chars
     }
 
     /// How a request of `all` characters is billed, of which the cache holds `read` and markers cover `marked`.

@@ -88,8 +88,14 @@ impl SimulatedCache {
         let end = written_at.iter().rev().find(|(at, _)| is_cacheable(*at));
         let (marked_tokens, life) = end.map_or((0.0, Life::Usual), |&(at, life)| (up_to[at], life));
         let bill = Bill::of(read, marked_tokens, all);
-        if let Some(entry) = hit.and_then(|at| self.entries.get_mut(&keys[at])) {
-            entry.until_seconds = seconds + entry.life_seconds;
+        // Reading an entry uses what it covers, so the shorter ones in it are renewed too. No page says otherwise.
+        let read_keys = hit.map_or(0, |at| at + 1);
+        for key in &keys[..read_keys] {
+            if let Some(entry) = self.entries.get_mut(key)
+                && entry.until_seconds >= seconds
+            {
+                entry.until_seconds = seconds + entry.life_seconds;
+            }
         }
         for (at, life) in written_at {
             if is_cacheable(at) {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::config::Provider;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[test]
 fn a_receipt_bills_each_kind_of_token_at_its_own_price() {
@@ -141,7 +142,7 @@ fn a_pause_that_outlives_the_cache_is_told_by_a_read_that_did_not_come() {
         event.bytes_after = report.after.bytes as u64;
         event.report = Some(Arc::new(report));
         event.stack = vec!["m7"];
-        event.idle = idle.map(Duration::from_secs);
+        event.recalled.idle = idle.map(Duration::from_secs);
         event.usage = Some(Usage {
             input_tokens: Some(50_000),
             cache_read_tokens: Some(read),

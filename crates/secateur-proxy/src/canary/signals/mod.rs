@@ -66,8 +66,8 @@ pub(crate) enum Finding {
 struct Watched {
     strikes: Rolling<bool>,
     repeats: Rolling<bool>,
-    /// Share of the input read from the cache: before in the session, now, and as the first edit
-    /// predicts it.
+    /// Share of the input read from the cache: before in the session, now, and as the cache rules
+    /// predict it.
     cache: Rolling<[f64; 3]>,
     told: HashMap<Signal, Instant>,
 }
@@ -120,7 +120,7 @@ impl Signals {
     /// A request is over: its strikes and its cache.
     pub(crate) fn request(
         &self,
-        event: &mut AuditEvent,
+        event: &AuditEvent,
         options: &CanaryOptions,
         now: Instant,
     ) -> Vec<Finding> {
@@ -137,7 +137,7 @@ impl Signals {
             let key = (Arc::clone(&event.workload), stack.join("+"));
             state.stacks.entry(key).or_default()
         });
-        let cache = state.sessions.cache(event, now);
+        let cache = state.sessions.cache(event);
         let Some(watched) = watched else {
             return findings;
         };
@@ -209,7 +209,7 @@ fn of_cache(watched: &mut Watched, now: Instant) -> Option<Finding> {
     }
     let pct = |share: f64| (share * 100.0).round();
     let reason = format!(
-        "{} % of the input is read from the cache, {} % before pruning in the same sessions; the first edits leave {} %",
+        "{} % of the input is read from the cache, {} % before pruning in the same sessions; {} % are predicted",
         pct(share),
         pct(earlier),
         pct(predicted)

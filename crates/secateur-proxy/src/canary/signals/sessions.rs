@@ -2,19 +2,14 @@
 //! and counts. Bounded: what was not seen for long is forgotten.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+
+use secateur_core::report::CacheHit;
 
 use super::Calls;
-use crate::audit::AuditEvent;
+use crate::audit::{AuditEvent, MissCause};
 
 /// Conversations in one generation; two are kept.
 const GENERATION: usize = 4096;
-
-/// How long a provider may keep a cached prefix.
-const CACHE_LIFE: Duration = Duration::from_secs(3600);
-
-/// Shorter inputs are not cached by any provider, in tokens.
-const MIN_CACHED_TOKENS: u64 = 1024;
 
 #[derive(Debug, Default)]
 struct Session {
@@ -23,10 +18,8 @@ struct Session {
     turns: usize,
     /// The largest share of the input that was read from the cache.
     best_share: f64,
-    /// When the last request that was answered ended.
-    last: Option<Instant>,
-    /// When the last one ended, once the provider showed a cache.
-    cached: Option<Instant>,
+    /// Whether the provider billed a read from its cache or a write to it.
+    shows_cache: bool,
 }
 
 /// See the module.
@@ -61,35 +54,29 @@ impl Sessions {
         could.then_some(is_repeated)
     }
 
-    /// The shares of the input that were read from the cache: before, now, and up to the first edit.
-    /// Also tells the event how long the session was idle.
-    pub(super) fn cache(&mut self, event: &mut AuditEvent, now: Instant) -> Option<[f64; 3]> {
-        let key = event.session.clone()?;
-        let session = self.of(&key);
-        let since = |at: Instant| now.saturating_duration_since(at);
-        event.idle = session.last.map(since);
-        if event.status < 400 {
-            session.last = Some(now);
-        }
+    /// The shares of the input that were read from the cache: the best one before, now, and as the cache rules predicted
+    /// it. `None` where these cannot be compared: there was nothing to read, or the client's change or an expired entry
+    /// explains that less was read.
+    pub(super) fn cache(&mut self, event: &AuditEvent) -> Option<[f64; 3]> {
+        let session = self.of(event.session.as_deref()?);
         let usage = event.usage.as_ref()?;
-        let input = usage.input_tokens.filter(|&input| input > 0)?;
+        let input = usage.input_tokens.filter(|&input| input > 0)? as f64;
         let read = usage.cache_read_tokens.unwrap_or(0);
         let written = usage.cache_write_tokens.unwrap_or(0);
-        let share = read as f64 / input as f64;
+        let share = read as f64 / input;
         let before = session.best_share;
-        let earlier = session.cached.filter(|&at| since(at) < CACHE_LIFE);
         session.best_share = before.max(share);
-        if read + written > 0 || session.cached.is_some() {
-            session.cached = Some(now);
-        }
-        if earlier.is_none() || input < MIN_CACHED_TOKENS {
-            return None;
-        }
-        let first_edit = event
-            .report
-            .as_ref()
-            .and_then(|report| report.first_edit_at);
-        let predicted = first_edit.map_or(1.0, |at| at as f64 / event.bytes_after.max(1) as f64);
-        Some([before, share, predicted.min(1.0)])
+        let showed_cache = session.shows_cache;
+        session.shows_cache |= read + written > 0;
+        let billed = event.receipt.cache_read.filter(|_| showed_cache)?;
+        let is_readable = match billed.hit {
+            CacheHit::FirstRequest | CacheHit::NoCache | CacheHit::NoMarker => false,
+            CacheHit::Prefix { .. }
+            | CacheHit::Marker { .. }
+            | CacheHit::Anchor { .. }
+            | CacheHit::OutOfReach => true,
+        };
+        let is_explained = billed.miss.is_some_and(MissCause::is_not_ours);
+        (is_readable && !is_explained).then(|| [before, share, billed.expected as f64 / input])
     }
 }

@@ -1,8 +1,11 @@
 use super::*;
+use crate::audit::{CacheRead, ChangedPlace, MissCause};
 use crate::config::Provider;
 use crate::usage::Usage;
+use secateur_core::cost::cache::BlockPlace;
 use secateur_core::dialect::DialectId;
 use secateur_core::policy::Policy;
+use secateur_core::report::CacheHit;
 use secateur_core::{Request, prune};
 use serde_json::{Value, json};
 
@@ -26,7 +29,7 @@ fn strikes_warn_once_and_retire_when_they_are_many() {
     let mut warned = 0;
     let mut retired_at = None;
     for n in 1..=20 {
-        for finding in signals.request(&mut strike(200), &options, now) {
+        for finding in signals.request(&strike(200), &options, now) {
             match finding {
                 Finding::Warn(Signal::Strikes, _) => warned += 1,
                 Finding::Retire(reason) => {
@@ -42,79 +45,91 @@ fn strikes_warn_once_and_retire_when_they_are_many() {
     }
     assert_eq!((warned, retired_at), (1, Some(10)));
     signals.forget("w", "m7");
-    assert!(signals.request(&mut strike(200), &options, now).is_empty());
+    assert!(signals.request(&strike(200), &options, now).is_empty());
 }
 
 #[test]
 fn rare_strikes_do_not_retire_and_bodies_that_were_bad_anyway_do_not_count() {
     let (signals, options, now) = (Signals::default(), CanaryOptions::default(), Instant::now());
     for n in 0..2000 {
-        let mut event = if n % 25 == 0 {
+        let event = if n % 25 == 0 {
             strike(200)
         } else {
             event(&["m7"], "s")
         };
-        let findings = signals.request(&mut event, &options, now);
+        let findings = signals.request(&event, &options, now);
         let retires = |finding: &Finding| matches!(finding, Finding::Retire(_));
         assert!(!findings.iter().any(retires), "{findings:?}");
     }
     for _ in 0..50 {
         // The original was rejected too.
-        let findings = signals.request(&mut strike(400), &options, now);
+        let findings = signals.request(&strike(400), &options, now);
         assert!(findings.is_empty(), "{findings:?}");
     }
 }
 
-#[test]
-fn a_cache_that_is_read_less_than_before_pruning_is_told() {
-    let (signals, options, now) = (Signals::default(), CanaryOptions::default(), Instant::now());
-    let usage = |read| Usage {
+fn usage(read: u64) -> Usage {
+    Usage {
         input_tokens: Some(10_000),
         cache_read_tokens: Some(read),
         cache_write_tokens: Some(10_000 - read),
         ..Usage::default()
-    };
+    }
+}
+
+/// Eight sessions that are read from the cache until they are pruned, and then hardly.
+fn told_of_lower_reads(cause: MissCause) -> Vec<Finding> {
+    let (signals, options, now) = (Signals::default(), CanaryOptions::default(), Instant::now());
     let mut told = Vec::new();
+    let pruned = &["m7"][..];
     for session in 0..8 {
         let key = format!("s{session}");
         for (stack, read) in [
             (&[][..], 0),
             (&[][..], 9000),
-            (&["m7"][..], 500),
-            (&["m7"][..], 500),
-        ]
-        .into_iter()
-        .chain([(&["m7"][..], 700)])
-        {
+            (pruned, 500),
+            (pruned, 500),
+            (pruned, 700),
+        ] {
             let mut event = event(stack, &key);
             event.usage = Some(usage(read));
-            event.bytes_after = 40_000;
-            told.extend(signals.request(&mut event, &options, now));
+            event.receipt.cache_read = Some(CacheRead {
+                predicted: 9000,
+                expected: 9000,
+                billed: read,
+                hit: CacheHit::Marker { message: Some(3) },
+                miss: (read < 9000).then_some(cause),
+            });
+            told.extend(signals.request(&event, &options, now));
         }
     }
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(
-        matches!(&told[0], Finding::Warn(Signal::CacheShare, reason)
-        if reason.starts_with("6 % of the input") && reason.contains("90 %")),
-        "{told:?}"
-    );
+    told
 }
 
 #[test]
-fn a_request_knows_how_long_its_session_was_idle() {
-    let (signals, options, start) = (Signals::default(), CanaryOptions::default(), Instant::now());
-    let idle = |session: &str, seconds, status| {
-        let mut event = event(&[], session);
-        event.status = status;
-        signals.request(&mut event, &options, start + Duration::from_secs(seconds));
-        event.idle.map(|idle| idle.as_secs())
+fn a_cache_that_is_read_less_than_before_pruning_is_told() {
+    for cause in [MissCause::OurCut, MissCause::Unknown] {
+        let told = told_of_lower_reads(cause);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            matches!(&told[0], Finding::Warn(Signal::CacheShare, reason)
+            if reason.starts_with("6 % of the input") && reason.ends_with("90 % are predicted")),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn what_the_client_changed_or_what_expired_is_not_held_against_a_stack() {
+    let expired = MissCause::Expired {
+        idle_seconds: 400,
+        kept_seconds: 300,
     };
-    assert_eq!(idle("a", 0, 200), None);
-    assert_eq!(idle("b", 5, 200), None);
-    // What the provider rejected warms no cache.
-    assert_eq!(idle("a", 10, 529), Some(10));
-    assert_eq!(idle("a", 30, 200), Some(30));
-    assert_eq!(idle("a", 31, 200), Some(1));
+    let system = MissCause::ClientChange(ChangedPlace::Block(BlockPlace::Instructions(2)));
+    let tools = MissCause::ToolsChanged(BlockPlace::Tool(0));
+    for cause in [expired, system, tools] {
+        assert_eq!(told_of_lower_reads(cause), [], "{cause:?}");
+    }
 }
 
 /// A session of reads; the last call can be one that was made before.

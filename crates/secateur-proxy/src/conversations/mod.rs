@@ -1,0 +1,169 @@
+//! What this process remembers of conversations, to explain the provider's bill: the hashes of the blocks of the
+//! last incoming requests, when they came in, and how many characters a token has.
+//!
+//! **Invariants:** hashes and numbers only, no text. Memory is bounded, and the least recently used conversation is
+//! forgotten first. Nothing here delays or fails a request: blocks are hashed while the chain runs, and a
+//! request whose blocks are not ready in time leaves its conversation without any, so that a later miss has an
+//! unknown cause instead of a wrong one.
+
+mod memory;
+mod pending;
+mod ratio;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use secateur_core::cost::cache::{BlockList, BlockPlace, Life};
+use secateur_core::dialect::DialectId;
+use tokio::sync::Semaphore;
+
+use self::memory::{Memory, SeenRequest};
+pub(crate) use self::pending::PendingBlocks;
+use self::ratio::Sample;
+use crate::audit::{AuditEvent, ChangedPlace};
+
+/// A change that the client made to what it had sent before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClientChange {
+    /// The first place that differs.
+    pub place: ChangedPlace,
+    /// The share of the incoming prompt before it, in bytes.
+    pub share_before: f64,
+}
+
+/// What is known of a request from the earlier ones of its conversation. Empty after a restart.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Recalled {
+    /// From the start of the request before to the start of this one.
+    pub idle: Option<Duration>,
+    /// The lifetime that the last marker of the request asks for, where its blocks were read.
+    pub life: Option<Life>,
+    /// What the client changed since the request before.
+    pub change: Option<ClientChange>,
+    /// Characters of a body for each token that the provider billed, learned from earlier requests.
+    pub chars_per_token: Option<f64>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Conversations {
+    memory: Mutex<Memory>,
+    /// Bodies that are hashed at a time; others are left out.
+    hashing: Arc<Semaphore>,
+}
+
+impl Default for Conversations {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            memory: Mutex::default(),
+            hashing: Arc::new(Semaphore::new(cores * 2)),
+        }
+    }
+}
+
+impl Conversations {
+    /// Starts to hash the blocks of an incoming body, beside the request's own path.
+    pub(crate) fn hash_blocks(
+        &self,
+        body: Bytes,
+        dialect: DialectId,
+        path_model: Option<String>,
+    ) -> PendingBlocks {
+        match Arc::clone(&self.hashing).try_acquire_owned() {
+            Ok(permit) => PendingBlocks::start(permit, body, dialect, path_model),
+            Err(_) => PendingBlocks::default(),
+        }
+    }
+
+    /// A request is over: tells its event what is known of the conversation, and remembers the request.
+    pub(crate) fn observe(
+        &self,
+        event: &mut AuditEvent,
+        blocks: Option<&BlockList>,
+        started: Instant,
+    ) {
+        let Some(session) = event.session.clone() else {
+            return;
+        };
+        let answering = event.routed_to.as_ref().or(event.model.as_ref());
+        let model = answering.map_or(0, hash_of);
+        let opening = blocks.and_then(|list| opening(&event.workload, list));
+        let seen = blocks.map(|list| SeenRequest {
+            model,
+            started,
+            first_message: first_message(list),
+            keys: list.keys().into(),
+        });
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = seen
+            .as_ref()
+            .and_then(|seen| memory.earlier(&session, opening, seen));
+        let idle_since = earlier
+            .as_ref()
+            .map(|earlier| earlier.started)
+            .or_else(|| memory.last_started(&session));
+        event.recalled = Recalled {
+            idle: idle_since.map(|at| started.saturating_duration_since(at)),
+            life: blocks.and_then(tail_life),
+            change: blocks
+                .zip(earlier.as_ref())
+                .and_then(|(list, earlier)| change(list, earlier, model)),
+            chars_per_token: memory.chars_per_token(&session, model),
+        };
+        if event.status == 0 || event.status >= 400 {
+            return;
+        }
+        if let Some(sample) = Sample::of(event) {
+            memory.learn(&session, model, sample);
+        }
+        memory.remember(&session, opening, started, seen);
+    }
+}
+
+fn hash_of(text: &String) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Names a conversation by its first message, for clients whose session key changes with their instructions.
+fn opening(workload: &str, list: &BlockList) -> Option<u64> {
+    let first = list.blocks.get(first_message(list))?;
+    let mut hasher = DefaultHasher::new();
+    (workload, first.key).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+fn first_message(list: &BlockList) -> usize {
+    let is_message = |place: BlockPlace| matches!(place, BlockPlace::Message(..));
+    list.blocks
+        .partition_point(|block| !is_message(block.place))
+}
+
+/// The lifetime of the deepest entry: that of the last marker.
+fn tail_life(list: &BlockList) -> Option<Life> {
+    let on_blocks = list.blocks.iter().rev().find_map(|block| block.marker);
+    list.top_level.or(on_blocks)
+}
+
+fn change(list: &BlockList, earlier: &SeenRequest, model: u64) -> Option<ClientChange> {
+    if earlier.model != model {
+        return Some(ClientChange {
+            place: ChangedPlace::Model,
+            share_before: 0.0,
+        });
+    }
+    let at = list.first_difference(&earlier.keys)?;
+    let bytes =
+        |upto: usize| -> usize { list.blocks[..upto].iter().map(|block| block.bytes).sum() };
+    Some(ClientChange {
+        place: ChangedPlace::Block(list.blocks[at].place),
+        share_before: bytes(at) as f64 / bytes(list.blocks.len()).max(1) as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests;
