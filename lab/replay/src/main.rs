@@ -2,8 +2,8 @@
 //!
 //! `lab-replay SESSIONS [--shell] COMMAND…`. With `--shell` the sessions are those of an agent that reads and searches by
 //! commands. Commands, one or more: `peers`, `steps`, `ablation`, `frontier`,
-//! `crossvalidate`, `shares`, `clearing`, `lost SETTING`, `worst SETTING`,
-//! `trace SESSION SETTING`. The last may be `engine SETTING…`: a row for each setting, which is
+//! `crossvalidate`, `shares`, `clearing`, `lost SETTING`, `worst SETTING`, `trace SESSION SETTING`,
+//! `pricing`. The last may be `engine SETTING…`: a row for each setting, which is
 //! a preset, or `preset;key.path=value;…`. What one command has replayed the next does not replay again.
 //!
 //! `lab-replay agents SETTING FILE…` looks at recorded requests of agents: what they tell of outcomes, and whether files
@@ -20,6 +20,7 @@ mod oracle;
 mod peers;
 mod peers_table;
 mod plan;
+mod pricing;
 mod rows;
 mod shares;
 mod shell;
@@ -122,6 +123,7 @@ fn run(
             let setting = rest.next().unwrap_or_else(|| "steady".to_owned());
             lost::print(bench.sessions(), &setting)?;
         }
+        "pricing" => pricing::print(bench.sessions())?,
         "worst" => {
             let setting = rest.next().unwrap_or_else(|| "steady".to_owned());
             let sessions = bench.sessions();
