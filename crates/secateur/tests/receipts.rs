@@ -29,7 +29,8 @@ fn request(name: &str, model: &str) -> PathBuf {
         messages.push(json!({ "role": "user", "content": [
             { "type": "tool_result", "tool_use_id": id, "content": log }] }));
     }
-    let body = json!({ "model": model, "max_tokens": 100, "messages": messages });
+    let body = json!({ "model": model, "max_tokens": 100, "messages": messages,
+        "cache_control": { "type": "ephemeral" } });
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, body.to_string()).unwrap();
     path

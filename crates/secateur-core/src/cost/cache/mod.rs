@@ -1,7 +1,7 @@
 //! The provider's prompt cache: the one place that knows its rules.
 //!
 //! [`CacheRules`] says how the cache of a model works. [`Markers`] is what a body asks to be cached, and
-//! [`MarkerPattern`] what its earlier requests must have asked for. [`ConversationCache`] follows the entries over the
+//! `MarkerPattern` what its earlier requests must have asked for. `ConversationCache` follows the entries over the
 //! requests of one conversation, by position; [`SimulatedCache`] does the same for any requests, by content.
 //! [`BlockList`] cuts a body into the blocks that a cache compares.
 
