@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use crate::condense::grouped;
 use crate::recall::without_tag;
 
-/// How the model is told of a cleared output.
+/// What a note says about a cleared output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {

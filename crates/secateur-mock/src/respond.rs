@@ -203,7 +203,7 @@ fn accepted(api: Api, only_counts: bool, received: &Received) -> Result<Value, S
 fn elsewhere(received: &Received, shared: &Arc<Shared>) -> Response<Chunks> {
     let path = received.uri.path();
     if received.headers.contains_key(header::UPGRADE) {
-        // WebSockets: a client that is told so at once goes on over HTTP.
+        // WebSockets: a client that gets this answer at once falls back to HTTP.
         let error = wire::error(received.error_api(), 426, "no WebSocket here");
         return plain(StatusCode::UPGRADE_REQUIRED, &error, shared);
     }

@@ -23,7 +23,7 @@ pub(crate) fn claims(request: &Request<Incoming>, path: &str) -> bool {
 /// The body of a request for one of them.
 ///
 /// # Errors
-/// It is too large or did not arrive in time, as a client is told in this shape.
+/// It is too large or did not arrive in time, reported to the client in this shape.
 pub(crate) async fn body(
     shared: &Shared,
     version: Version,

@@ -86,7 +86,7 @@ pub(super) struct Costs {
     pub(super) with: f64,
 }
 
-/// See the module.
+/// The conversation without pruning and as it is sent, each with its cache.
 #[derive(Debug)]
 pub(super) struct Versions<'p> {
     /// Characters of tools, instructions and all else outside the turns.

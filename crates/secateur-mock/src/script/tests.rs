@@ -25,7 +25,7 @@ fn names(answer: &Answer) -> Vec<&str> {
     answer.calls.iter().map(|call| call.name.as_str()).collect()
 }
 
-/// Plays an agent that does as it is told, and returns the names of the tools that were called.
+/// Plays an agent that makes every call it is asked for, and returns the names of the called tools.
 fn play(script: &Script, prompts: &[&str]) -> Vec<String> {
     let (mut messages, mut called) = (Vec::new(), Vec::new());
     for prompt in prompts {

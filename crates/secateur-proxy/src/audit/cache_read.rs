@@ -112,7 +112,7 @@ fn span(seconds: u64) -> String {
     }
 }
 
-/// See the module.
+/// What a request read from the cache against what was predicted, and why it missed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheRead {
     /// Tokens that the rules predicted.

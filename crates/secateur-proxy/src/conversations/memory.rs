@@ -81,7 +81,7 @@ impl Conversation {
     }
 }
 
-/// See the module.
+/// The last request of each conversation, the least recently used forgotten first.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     conversations: HashMap<String, Conversation>,

@@ -46,7 +46,7 @@ pub struct Recalled {
     pub chars_per_token: Option<f64>,
 }
 
-/// See the module.
+/// The memory of all conversations, and the learned token ratios.
 #[derive(Debug)]
 pub(crate) struct Conversations {
     memory: Mutex<Memory>,

@@ -19,7 +19,7 @@ impl Prefix {
     }
 }
 
-/// See the module.
+/// The entries that are still valid.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConversationCache {
     /// Parts with an entry, ascending.

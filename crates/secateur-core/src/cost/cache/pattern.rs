@@ -13,7 +13,7 @@ use crate::view::{Home, PartId, PartKind, Role, TurnId, View};
 /// A marker further from the end than this many turns is not taken to move with the conversation.
 const MAX_TURNS_FROM_END: u32 = 3;
 
-/// See the module.
+/// Where a client puts its markers in every request of a conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkerPattern {
     pub(crate) rules: CacheRules,
