@@ -45,12 +45,17 @@ fn body(steps: usize, state: &str, tool: &str) -> Value {
             {"name": "run", "description": tool, "input_schema": schema}]})
 }
 
-/// Plays a conversation whose client may change its instructions or its tools at the middle.
+/// Plays a conversation whose client may change its instructions or its tools at the middle. The provider takes its
+/// time around the change, as real ones do: the proxy hashes a body's blocks beside the request, and a request that is
+/// over before its blocks are hashed has no known cause of a miss.
 async fn play(stage: &Stage, states: [&str; 2], tools: [&str; 2]) -> Vec<AuditEvent> {
     for steps in 0..REQUESTS {
         let half = usize::from(steps >= REQUESTS / 2);
         let body = body(steps, states[half], tools[half]).to_string();
-        let answer = stage.post("/w/p/v1/messages", &[], body).await;
+        let is_near_change = (REQUESTS / 2 - 1..=REQUESTS / 2).contains(&steps);
+        let conduct = if is_near_change { "delay=500" } else { "" };
+        let headers = [("x-mock-conduct", conduct)];
+        let answer = stage.post("/w/p/v1/messages", &headers, body).await;
         assert_eq!(answer.status, 200, "{:?}", answer.body);
         stage.events.last(steps + 1).await;
     }
