@@ -157,88 +157,6 @@ function unimportantTurns(messages, { maxTurns = 800 } = {}) {
   return messages.filter((_, at) => !gone.has(at));
 }
 
-function repeatedResults(messages) {
-  const names = callsById(messages);
-  const seenText = new Set();
-  const latest = new Map();
-  const replaced = new Map();
-  for (const block of messages.flatMap(results).reverse()) {
-    const words = resultText(block);
-    const call = names.get(block.tool_use_id);
-    const key = call && JSON.stringify([call.name, call.input]);
-    const later = key && latest.get(key);
-    if (words.length >= 300 && !hasImage(block)) {
-      if (seenText.has(words)) {
-        replaced.set(
-          block.tool_use_id,
-          '[This output was removed to save space: the same output appears again later in this conversation.]',
-        );
-        continue;
-      }
-      if (later !== undefined && !later.isError && later.chars * 2 >= words.length) {
-        replaced.set(
-          block.tool_use_id,
-          '[This output was removed to save space: the same call was made again later in this conversation, with newer output.]',
-        );
-        continue;
-      }
-      seenText.add(words);
-    }
-    if (key) latest.set(key, { chars: words.length, isError: block.is_error === true });
-  }
-  return mapBlocks(messages, (block) =>
-    block.type === 'tool_result' && replaced.has(block.tool_use_id)
-      ? { ...block, content: replaced.get(block.tool_use_id) }
-      : block,
-  );
-}
-
-const bare = (line) => line.replace(/^\s*\d+→/, '');
-
-function supersededReads(messages) {
-  const found = resultsById(messages);
-  const files = new Map();
-  const replaced = new Map();
-  for (const call of messages.flatMap(calls).reverse()) {
-    const name = call.name.toLowerCase();
-    const path = call.input.file_path ?? call.input.path;
-    const result = found.get(call.id);
-    if (!path || !result || result.is_error) continue;
-    const file = files.get(path) ?? { rewritten: false, reads: [] };
-    files.set(path, file);
-    if (name === 'write') file.rewritten = true;
-    if (name !== 'read') continue;
-    const words = resultText(result);
-    if (file.rewritten) {
-      replaced.set(
-        call.id,
-        '[This read was removed to save space: the file was written anew later in this conversation.]',
-      );
-      continue;
-    }
-    const lines = words.split('\n');
-    const shown = new Set(file.reads.slice(-8).flat());
-    const kept = [];
-    for (let at = 0; at < lines.length; ) {
-      let end = at;
-      while (end < lines.length && shown.has(bare(lines[end]))) end++;
-      if (end > at && lines.slice(at, end).join('\n').length >= 200) {
-        kept.push(`[Lines ${at + 1}-${end} of this read were removed to save space: a later read of this file shows them.]`);
-        at = end;
-      } else {
-        kept.push(lines[at++]);
-      }
-    }
-    if (kept.length < lines.length) replaced.set(call.id, kept.join('\n'));
-    else file.reads.push(lines.map(bare));
-  }
-  return mapBlocks(messages, (block) =>
-    block.type === 'tool_result' && replaced.has(block.tool_use_id)
-      ? { ...block, content: replaced.get(block.tool_use_id) }
-      : block,
-  );
-}
-
 function failedInputs(messages) {
   const found = resultsById(messages);
   const old = messages.length - 4;
@@ -291,8 +209,6 @@ const strategies = {
   'old-tool-results': oldToolResults,
   'long-messages': longMessages,
   'unprotected-tool-outputs': unprotectedToolOutputs,
-  'repeated-results': repeatedResults,
-  'superseded-reads': supersededReads,
   'failed-inputs': failedInputs,
   'old-thinking': oldThinking,
   'unimportant-turns': unimportantTurns,

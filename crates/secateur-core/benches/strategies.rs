@@ -30,12 +30,10 @@ use secateur_testkit::session::agent_session;
 
 /// Strategies that plan a request from scratch, in an order in which each still finds work: those
 /// that point to other results behind those that cut results, those that drop turns last.
-const PLANNED: [&str; 11] = [
+const PLANNED: [&str; 9] = [
     "old-tool-results",
     "long-messages",
     "unprotected-tool-outputs",
-    "repeated-results",
-    "superseded-reads",
     "failed-inputs",
     "old-thinking",
     "unimportant-turns",
@@ -271,7 +269,7 @@ fn per_turn(out: &mut String, rounds: usize) {
 }
 
 /// Runs one way again and again, alone or for a profiler, and tells the fastest time:
-/// `--only superseded-reads --turns 1000 --runs 200`.
+/// `--only stale-results --turns 1000 --runs 200`.
 /// A chat whose every turn brings chunks. Chats of other lengths have other words: none was ranked with another one.
 fn retrieval_chat(turns: usize) -> Vec<u8> {
     const CHUNKS: usize = 20;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::arrival::{Chain, Shortened};
 use crate::call_args::CallArgs;
-use crate::edit::{Action, Arrangement, Edit, Need, Piece, Plan, SkipReason, Target};
+use crate::edit::{Action, Arrangement, Edit, Piece, Plan, SkipReason, Target};
 use crate::guard;
 use crate::hash::QuickMap;
 use crate::scene::{ModelFacts, PartState, Scene};
@@ -34,8 +34,7 @@ pub struct Draft {
     last_use: Vec<Option<Use>>,
     /// The parts that notes point to, in the order of the notes.
     cited: Vec<PartId>,
-    /// Whether turns or parts were dropped, or turns put in, or something is relied on: whatever
-    /// [`Draft::tidy`] looks after.
+    /// Whether turns or parts were dropped, or turns put in: whatever [`Draft::tidy`] looks after.
     is_loose: bool,
 }
 
@@ -332,7 +331,6 @@ fn settle(scene: &Scene<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
     let mut outcome = Plan {
         edits: Vec::with_capacity(plan.edits.len()),
         skips: plan.skips,
-        needs: plan.needs,
         chunks: plan.chunks,
         drops_block: plan.drops_block,
         wants: plan.wants,
@@ -392,8 +390,6 @@ impl Draft {
     /// Records a settled plan.
     fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
-        self.is_loose |= !plan.needs.is_empty();
-        self.plan.needs.extend(plan.needs);
         self.plan.drops_block |= plan.drops_block;
         self.plan.chunks.extend(plan.chunks);
         self.plan.wants.extend(plan.wants);
@@ -497,13 +493,11 @@ impl Draft {
         }
     }
 
-    /// Takes back what relies on something that did not stay, moves new turns, removes edits inside
-    /// dropped turns, which are moot, and finds the others again.
+    /// Moves new turns, removes edits inside dropped turns, which are moot, and finds the others again.
     fn tidy(&mut self, view: &View<'_>, visible: u32) {
         if !self.is_loose {
             return;
         }
-        self.release_unmet_needs(view);
         self.move_inserts(visible);
         let gone = &self.gone;
         self.plan.edits.retain(|edit| match edit.target() {
@@ -527,38 +521,6 @@ impl Draft {
                 (_, Target::Part(part)) => self.edit_of[part.index()] = at,
                 _ => {}
             }
-        }
-    }
-
-    /// Takes back the edits that rely on a part which did not stay whole after all.
-    fn release_unmet_needs(&mut self, view: &View<'_>) {
-        let needs: Vec<Need> = std::mem::take(&mut self.plan.needs);
-        let mut released = vec![false; self.plan.edits.len()];
-        for need in needs {
-            let Some(at) = self.edit_of[need.edited.index()] else {
-                continue;
-            };
-            let at = at as usize;
-            let is_its_own = self
-                .plan
-                .edits
-                .get(at)
-                .is_some_and(|edit| edit.strategy == need.strategy);
-            let is_met = self.states[need.stand_in.index()] == PartState::Whole;
-            // What went with its turn needs nothing any more.
-            let is_there = self.states[need.edited.index()] != PartState::Gone;
-            if is_its_own && !is_met && is_there && !released[at] {
-                released[at] = true;
-                self.states[need.edited.index()] = PartState::Whole;
-                self.chars[need.edited.index()] = view.chars(need.edited);
-                let target = Target::Part(need.edited);
-                self.plan
-                    .leave(Some(need.strategy), target, SkipReason::StandInIsCut);
-            }
-        }
-        if released.contains(&true) {
-            let mut released = released.into_iter();
-            self.plan.edits.retain(|_| released.next() != Some(true));
         }
     }
 

@@ -31,10 +31,6 @@ pub enum Piece {
     Note(Cow<'static, str>),
 }
 
-/// The words in every note that stands for text which is still elsewhere in the conversation. A part
-/// that holds them was cut before.
-pub const REMOVED: &str = "removed to save space:";
-
 /// One change to a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -219,14 +215,6 @@ pub enum Why {
     ReplacedText,
     /// Its signature covers bytes that this plan changes.
     ThinkingBoundToEdit,
-    /// The same output appears again later.
-    RepeatedOutput,
-    /// The same call was made again later.
-    RepeatedCall,
-    /// A later read of the file shows these lines.
-    ReadAgain,
-    /// The file was written anew later.
-    Rewritten,
     /// Arguments of a call that failed.
     FailedCall,
     /// Thinking of an older assistant turn.
@@ -260,10 +248,6 @@ impl Why {
             Self::StaleResult => "the work has moved on from it",
             Self::ReplacedText => "an edit put other text in its place",
             Self::ThinkingBoundToEdit => "its signature covers bytes that this plan changes",
-            Self::RepeatedOutput => "the same output appears again later",
-            Self::RepeatedCall => "the same call was made again later",
-            Self::ReadAgain => "a later read of the file shows these lines",
-            Self::Rewritten => "the file was written anew later",
             Self::FailedCall => "arguments of a call that failed",
             Self::OldThinking => "thinking of an older assistant turn",
             Self::LooseWhitespace => "white space that says nothing",
@@ -339,10 +323,6 @@ pub enum SkipReason {
     AlreadyEdited,
     /// A note that stays points to it.
     PointedTo,
-    /// No round was due, or none paid.
-    NoRound,
-    /// What it points at is cut too.
-    StandInIsCut,
     /// Fewer turns than are protected.
     TooFewTurns,
     /// The context is small against the model's window.
@@ -386,8 +366,6 @@ impl SkipReason {
             Self::NotSmaller => "the replacement is not smaller",
             Self::AlreadyEdited => "edited already",
             Self::PointedTo => "a note that stays points to it",
-            Self::NoRound => "no round was due, or none paid",
-            Self::StandInIsCut => "what it points at is cut too",
             Self::TooFewTurns => "fewer turns than are protected",
             Self::ContextIsSmall => "the context is small against the window",
             Self::ToolIsProtected => "the policy keeps this tool's outputs",
@@ -398,17 +376,6 @@ impl SkipReason {
             Self::DoesNotFit => "the edit does not fit the body",
         }
     }
-}
-
-/// An edit that is only right while another part stays whole: a pointer and what it points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// The part that is edited.
-    pub edited: PartId,
-    /// Whose edit it is.
-    pub strategy: StrategyId,
-    /// The part that must stay whole.
-    pub stand_in: PartId,
 }
 
 /// How many chunks of a context an edit keeps and drops.
@@ -429,8 +396,6 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// What was left alone, and why.
     pub skips: Vec<Skip>,
-    /// What edits rely on. Settled before the plan is lowered.
-    pub needs: Vec<Need>,
     /// Chunks of the contexts that were ranked.
     pub chunks: Vec<ChunkCount>,
     /// Summaries that are missing.

@@ -15,14 +15,8 @@ const SEEDS: [u64; 8] = [
     0xe703_7ed1_a0b4_28db,
 ];
 
-/// A hash of a line, for telling whether two lines are equal. It depends on the process's key, so nobody can write a
+/// Hashes of lines, for telling whether two lines are equal. They depend on the process's key, so nobody can write a
 /// line that passes for another one; what is equal is the same under every key.
-#[inline]
-pub(crate) fn line_hash(bytes: &[u8]) -> u64 {
-    LineHasher::of_process().hash(bytes)
-}
-
-/// Makes [`line_hash`]es, for many lines.
 #[derive(Debug)]
 pub(crate) struct LineHasher {
     /// All of them depend on the key.
@@ -254,6 +248,10 @@ impl Hasher for KeyedHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn line_hash(bytes: &[u8]) -> u64 {
+        LineHasher::of_process().hash(bytes)
+    }
 
     #[test]
     fn every_byte_and_the_length_count() {

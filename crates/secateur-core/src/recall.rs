@@ -174,8 +174,8 @@ fn leave_tagged(view: &View<'_>, plan: &mut Plan) {
 
 /// Puts the id behind the words, where both are still shorter than the text.
 fn tag(edit: &mut Edit, id: RecallId) {
-    // A repeated output stands elsewhere; around chunks nothing may be added.
-    if matches!(edit.why, Why::RepeatedOutput | Why::LowRankChunks) {
+    // Around chunks nothing may be added.
+    if edit.why == Why::LowRankChunks {
         return;
     }
     let Action::Rewrite(_, pieces) = &mut edit.action else {

@@ -312,7 +312,6 @@ impl Fold<'_, '_, '_> {
         let plan = Plan {
             edits: edits.collect(),
             skips: plan.skips,
-            needs: plan.needs,
             chunks: plan.chunks,
             wants: plan.wants,
             drops_block: plan.drops_block,

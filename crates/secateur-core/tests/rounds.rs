@@ -109,7 +109,7 @@ fn policies() -> Vec<Policy> {
         "long-arrivals.other_tools=true",
     ];
     let other = [
-        "m7.strategies=[\"superseded-reads\",\"old-tool-results\",\"middle-turns\",\"old-thinking\"]",
+        "m7.strategies=[\"repeated-lines\",\"old-tool-results\",\"middle-turns\",\"old-thinking\"]",
         "old-tool-results.mode=aggressive",
         "middle-turns.drop_tool_turns=true",
         "rounds.min_gain_chars=500",

@@ -23,13 +23,11 @@ pub(crate) mod patch;
 #[cfg(test)]
 mod properties;
 mod repeated_lines;
-mod repeated_results;
 mod replaced_text;
 pub(crate) mod script;
 pub(crate) mod shell_line;
 mod stale_results;
 mod summarized_turns;
-mod superseded_reads;
 pub(crate) mod tool_class;
 mod tool_names;
 mod turns_outside_window;
@@ -48,11 +46,9 @@ pub use options::OptionFact;
 pub(crate) use options::options;
 pub use padded_listings::PaddedListings;
 pub use repeated_lines::RepeatedLines;
-pub use repeated_results::RepeatedResults;
 pub use replaced_text::ReplacedText;
 pub use stale_results::StaleResults;
 pub use summarized_turns::{OnMiss, SummarizedTurns, Summary};
-pub use superseded_reads::SupersededReads;
 pub use tool_class::ToolClass;
 pub use tool_names::ToolNames;
 pub use turns_outside_window::TurnsOutsideWindow;
@@ -197,8 +193,6 @@ strategies! {
     "long_arrivals.rs" long_arrivals: LongArrivals,
     "stale_results.rs" stale_results: StaleResults,
     "replaced_text.rs" replaced_text: ReplacedText,
-    "repeated_results.rs" repeated_results: RepeatedResults,
-    "superseded_reads.rs" superseded_reads: SupersededReads,
     "failed_inputs.rs" failed_inputs: FailedInputs,
     "old_thinking.rs" old_thinking: OldThinking,
 }

@@ -10,23 +10,13 @@ use serde_json::json;
 use crate::conversation::{Step, assistant, body, failed, policy, run, tool, user};
 
 const LISTS: [&[&str]; 7] = [
-    &["repeated-results"],
-    &["superseded-reads"],
+    &["repeated-lines"],
+    &["stale-results"],
     &["failed-inputs"],
     &["replaced-text"],
     &["old-thinking"],
-    &[
-        "superseded-reads",
-        "repeated-results",
-        "failed-inputs",
-        "old-thinking",
-    ],
-    &[
-        "repeated-results",
-        "superseded-reads",
-        "old-thinking",
-        "middle-turns",
-    ],
+    &["repeated-lines", "failed-inputs", "old-thinking"],
+    &["repeated-lines", "old-thinking", "middle-turns"],
 ];
 
 /// The lists in which a strategy is alone settle in one run. Of several, one may give a cut back because another
@@ -116,7 +106,7 @@ proptest! {
         }
         all.push(user("And now?"));
         let text = body(dialect, "", &all);
-        let policy = policy(&["superseded-reads", "repeated-results"], "");
+        let policy = policy(&["repeated-lines"], "");
         let out = String::from_utf8(run(dialect, &text, &policy).body.into_owned()).unwrap();
         for at in 0..100 {
             let name = format!("value_{at} ");

@@ -315,13 +315,13 @@ fn mistakes_in_the_table_are_explained() {
         found.contains("no strategy `loose-whitespace`"),
         "a mechanic of its own: {found}"
     );
-    let found = error("[repeated-result]\nmin_chars = 1\n");
+    let found = error("[repeated-line]\nmin_chars = 1\n");
     assert!(
-        found.contains("did you mean `repeated-results`?"),
+        found.contains("did you mean `repeated-lines`?"),
         "{found}"
     );
-    let found = error("[superseded-reads]\nread_tool = []\n");
-    assert!(found.contains("did you mean `read_tools`?"), "{found}");
+    let found = error("[long-arrivals]\nother_tool = true\n");
+    assert!(found.contains("did you mean `other_tools`?"), "{found}");
 }
 
 proptest! {

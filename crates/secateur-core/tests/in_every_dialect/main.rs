@@ -10,6 +10,4 @@ mod failed_inputs;
 mod loose_whitespace;
 mod old_thinking;
 mod recall;
-mod repeated_results;
-mod superseded_reads;
 mod thinking_binding;

@@ -21,15 +21,11 @@ pub(crate) struct Calls {
     pub(super) turns: usize,
 }
 
-/// Cuts that leave the content in sight, or are made because it was repeated.
+/// Cuts that leave the content in sight.
 fn is_in_sight(why: Why) -> bool {
     matches!(
         why,
-        Why::RepeatedOutput
-            | Why::RepeatedCall
-            | Why::ReadAgain
-            | Why::Rewritten
-            | Why::LooseWhitespace
+        Why::LooseWhitespace
             | Why::ListingPadding
             | Why::LinesStandAbove
             | Why::FailedCall
