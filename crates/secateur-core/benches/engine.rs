@@ -18,8 +18,8 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use peak_alloc::PeakAlloc;
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::{Cursor, Limits};
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::json::{Cursor, Limits};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 
@@ -75,19 +75,19 @@ fn scan(body: &[u8], _: &Policy) {
 }
 
 fn read(body: &[u8], _: &Policy) {
-    let view = dialect::read(body, DialectId::AnthropicMessages, &Limits::default());
+    let view = dialect::read(body, Dialect::AnthropicMessages, &Limits::default());
     black_box(view.expect("a request"));
 }
 
 fn request() -> Request<'static> {
     Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     }
 }
 
 fn apply(body: &[u8], policy: &Policy) {
-    black_box(secateur_core::apply(body, &request(), policy).expect("a plan"));
+    black_box(secateur_core::internal::apply(body, &request(), policy).expect("a plan"));
 }
 
 fn whole(body: &[u8], policy: &Policy) {
@@ -173,7 +173,7 @@ fn main() {
     let mut out = String::new();
     let mut prune_times = Vec::new();
     for (name, bytes) in SIZES {
-        let body = secateur_testkit::session::body_of_size(DialectId::AnthropicMessages, bytes);
+        let body = secateur_testkit::session::body_of_size(Dialect::AnthropicMessages, bytes);
         let times = medians(&body, &policy, if bytes > 1_000_000 { 41 } else { 81 });
         let _ = writeln!(
             out,

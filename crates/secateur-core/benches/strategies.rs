@@ -22,7 +22,7 @@ use std::hint::black_box;
 use std::io::Write as _;
 use std::time::Instant;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::strategy;
 use secateur_core::{Request, apply, prune};
@@ -57,7 +57,7 @@ const COMPRESS: &str = "loose-whitespace";
 
 fn request() -> Request<'static> {
     Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     }
 }
@@ -179,7 +179,7 @@ fn in_node(body: &[u8], rounds: usize) -> Option<BTreeMap<String, InNode>> {
 
 /// A session of so many turns, with results of a size that 1,000 turns make 2 MB.
 fn session(turns: usize) -> Vec<u8> {
-    agent_session(7, turns).body(DialectId::AnthropicMessages)
+    agent_session(7, turns).body(Dialect::AnthropicMessages)
 }
 
 fn against_the_engine_and_node(out: &mut String, rounds: usize) {

@@ -8,28 +8,23 @@
 //! **Invariant:** what is decided for a part depends on it and on what came before it, never on what
 //! comes later. So the decision is the same in every later request.
 
-mod text;
-
-use crate::edit::{Action, Edit};
-use crate::scene::Scene;
-use crate::strategy::Strategy;
-use crate::view::PartId;
-
-pub(crate) use text::LookScratch;
-pub use text::{ArrivalText, Line, Spelling};
+use crate::plan::arriving_text::{ArrivalText, ScanScratch};
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{Action, Edit};
+use crate::read::view::PartId;
 
 /// A strategy's memory of what has arrived so far.
 pub trait Arrivals {
     /// Looks at a result that has just arrived; may shorten its text.
-    fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>);
+    fn result(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &mut ArrivalText<'_>);
 
     /// Whether it looks for more in such a result than [`Spelling::Json`] lets it see.
-    fn wants_decoded(&self, _scene: &Scene<'_, '_>, _part: PartId) -> bool {
+    fn wants_decoded(&self, _scene: &PlanContext<'_, '_>, _part: PartId) -> bool {
         false
     }
 
     /// Looks at a call that has just arrived.
-    fn call(&mut self, _scene: &Scene<'_, '_>, _part: PartId) {}
+    fn call(&mut self, _scene: &PlanContext<'_, '_>, _part: PartId) {}
 
     /// The part's text is not there any more.
     fn forget(&mut self, _part: PartId) {}
@@ -38,15 +33,14 @@ pub trait Arrivals {
 /// The strategies that work on arrival, one behind the other.
 pub(crate) struct Chain<'o> {
     links: Vec<Box<dyn Arrivals + 'o>>,
-    scratch: LookScratch,
+    scratch: ScanScratch,
 }
 
 impl<'o> Chain<'o> {
-    pub(crate) fn of(strategies: &[&'o dyn Strategy]) -> Self {
-        let links = strategies.iter().filter_map(|strategy| strategy.arrivals());
+    pub(crate) fn of(links: Vec<Box<dyn Arrivals + 'o>>) -> Self {
         Self {
-            links: links.collect(),
-            scratch: LookScratch::default(),
+            links,
+            scratch: ScanScratch::default(),
         }
     }
 
@@ -54,9 +48,9 @@ impl<'o> Chain<'o> {
         self.links.is_empty()
     }
 
-    pub(crate) fn call(&mut self, scene: &Scene<'_, '_>, part: PartId) {
+    pub(crate) fn call(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
         for link in &mut self.links {
-            link.call(scene, part);
+            link.call(context, part);
         }
     }
 
@@ -67,14 +61,18 @@ impl<'o> Chain<'o> {
     }
 
     /// What is left of a result; `None` if nothing was saved.
-    pub(crate) fn result(&mut self, scene: &Scene<'_, '_>, part: PartId) -> Option<Shortened> {
+    pub(crate) fn result(
+        &mut self,
+        context: &PlanContext<'_, '_>,
+        part: PartId,
+    ) -> Option<Shortened> {
         let wants_decoded = self
             .links
             .iter()
-            .any(|link| link.wants_decoded(scene, part));
-        let mut arriving = ArrivalText::of(scene, part, wants_decoded, &mut self.scratch);
+            .any(|link| link.wants_decoded(context, part));
+        let mut arriving = ArrivalText::of(context, part, wants_decoded, &mut self.scratch);
         for link in &mut self.links {
-            link.result(scene, part, &mut arriving);
+            link.result(context, part, &mut arriving);
         }
         if arriving.is_replaced() {
             for link in &mut self.links {
@@ -90,7 +88,7 @@ impl<'o> Chain<'o> {
             action: Action::Rewrite(part, pieces),
             strategy,
             why,
-            chars_before: scene.chars(part),
+            chars_before: context.chars(part),
             chars_after,
         };
         Some(Shortened { edit, cites })

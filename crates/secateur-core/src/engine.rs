@@ -2,27 +2,27 @@
 
 use std::borrow::Cow;
 
-use crate::cache_use;
-use crate::compose::{self, Draft, Stage};
-use crate::cost::cache::{MarkerPattern, Patterns};
-use crate::dialect::{self, DialectId};
-use crate::edit::{Edit, Plan, SkipReason, Target};
-use crate::guard;
-use crate::json::Limits;
-use crate::lower::lower;
-use crate::mechanic::{self, Claim, Mechanic, MechanicSet, MechanicSkip};
-use crate::models::{self, Terms};
+use crate::cadence::rounds::{self, Account, Reads};
+use crate::cadence::{cache_use, compose};
+use crate::cost::cache::{self, MarkerPattern, Patterns};
+use crate::cost::models::{self, Terms};
+use crate::output::lower::lower;
+use crate::output::recall::{self, Recall};
+use crate::output::splice::Splices;
+use crate::output::thinking_escape::{self, Escape, ThinkingBinding};
+use crate::output::verify::{Allowed, verify};
+use crate::plan::context::ModelFacts;
+use crate::plan::edit::{Edit, Plan, SkipReason, Target};
+use crate::plan::guard;
+use crate::plan::mechanic::{self, Claim, Mechanic, MechanicSkip};
+use crate::plan::summary::WantedSummary;
+use crate::plan::timeline::{Timeline, newest_turn};
+use crate::plan::{draft::Draft, inputs::PlanInputs};
 use crate::policy::{Cadence, Policy};
-use crate::recall::{self, Recall};
+use crate::read::dialect::{self, Dialect};
+use crate::read::view::{TurnId, View};
 use crate::report::{Compress, EngineError, Report, Size, Verdict};
-use crate::rounds::{self, Account, Reads};
-use crate::scene::ModelFacts;
-use crate::splice::Splices;
-use crate::summary::{Summaries, WantedSummary};
-use crate::thinking_escape::{self, Escape, ThinkingBinding};
-use crate::timeline::{Timeline, newest_turn};
-use crate::verify::{Allowed, verify};
-use crate::view::{TurnId, View};
+use crate::request::Request;
 
 /// What goes out, and what was done.
 #[derive(Debug)]
@@ -36,30 +36,6 @@ pub struct Outcome<'a> {
     /// Summaries that are missing, where [`Request::summaries`] was given. Once they are there, the
     /// same request comes out with them.
     pub wanted: Vec<WantedSummary>,
-}
-
-/// What a request is and may be, apart from its bytes and its policy.
-#[derive(Clone, Debug, Default)]
-pub struct Request<'r> {
-    /// The dialect; `None` finds it by shape.
-    pub dialect: Option<DialectId>,
-    /// The model, where the body does not name it (Gemini has it in the URL).
-    pub model: Option<&'r str>,
-    /// Bounds on what is read.
-    pub limits: Limits,
-    /// What is known of the mechanics that live outside the engine (M1, M8).
-    pub others: Candidates,
-    /// Summaries that a model made. `None`: nobody makes them.
-    pub summaries: Option<&'r dyn Summaries>,
-}
-
-/// Mechanics that a caller brings: which the workload opted in to, and which fit the request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Candidates {
-    /// Switched on for the workload.
-    pub opted_in: MechanicSet,
-    /// Applicable to the request.
-    pub eligible: MechanicSet,
 }
 
 /// Prunes one body. Never fails: on any doubt the original goes out, with the reason.
@@ -118,7 +94,7 @@ fn try_prune<'a>(
     (report.rag_kept, report.rag_dropped) = Report::count_chunks(&report.plan);
     report.after = Size {
         bytes: output.len(),
-        chars: crate::json::strings::count_chars(output.as_bytes()),
+        chars: secateur_json::strings::count_chars(output.as_bytes()),
         messages: applied.items_after,
     };
     report.compress = is_m3.then_some(Compress {
@@ -234,7 +210,7 @@ impl Caching {
         let body_model = view.model();
         let model = request.model.or(body_model.as_deref());
         let mut terms = policy.terms(model, Some(view.dialect()));
-        let markers = dialect::markers(view, terms.rules.kind);
+        let markers = cache::markers(view, terms.rules.kind);
         let ratio = models::chars_per_token(model);
         let client = MarkerPattern::of(view, terms.rules, terms.cache, ratio, &markers);
         terms.set_cache_prices(client.prices);
@@ -280,7 +256,7 @@ impl Caching {
         let fits = |edit: &Edit| edit.bytes_added() < bytes_saved;
         let mut marks: Vec<Edit> = anchor.filter(fits).into_iter().collect();
         if let Some(own) = &self.patterns.own {
-            let last_tool = dialect::last_tool(view.body());
+            let last_tool = cache::last_tool(view.body());
             marks.extend(cache_use::own_marks(view, own, last_tool));
         }
         marks
@@ -330,13 +306,13 @@ fn decide(
     let ready = (m7_fits || m3_may).then(|| {
         (
             Draft::new(view),
-            Stage::new(view, model_facts(view, request, policy), request.summaries),
+            PlanInputs::new(view, model_facts(view, request, policy), request.summaries),
         )
     });
     let m3_fits = m3_may
         && ready
             .as_ref()
-            .is_some_and(|(draft, stage)| policy.m3.is_eligible(&stage.present(draft)));
+            .is_some_and(|(draft, inputs)| policy.m3.is_eligible(&inputs.present(draft)));
     let opted_in = request.others.opted_in;
     let eligible = request.others.eligible;
     let claim = mechanic::claim(
@@ -348,11 +324,11 @@ fn decide(
             .with(Mechanic::M3, m3_fits),
     );
     let planned = match (claim.winner, ready) {
-        (Some(Mechanic::M7), Some((draft, stage))) => {
-            prune_context(&stage, policy, patterns, draft)
+        (Some(Mechanic::M7), Some((draft, inputs))) => {
+            prune_context(&inputs, policy, patterns, draft)
         }
-        (Some(Mechanic::M3), Some((mut draft, stage))) => {
-            compose::run(&stage, &[&policy.m3], &mut draft);
+        (Some(Mechanic::M3), Some((mut draft, inputs))) => {
+            compose::run(&inputs, &[&policy.m3], &mut draft);
             Planned {
                 plan: draft.into_plan(),
                 account: None,
@@ -377,7 +353,7 @@ fn decide(
 
 /// M7 at the policy's cadence.
 fn prune_context(
-    stage: &Stage<'_, '_>,
+    inputs: &PlanInputs<'_, '_>,
     policy: &Policy,
     patterns: &Patterns,
     mut draft: Draft,
@@ -385,13 +361,13 @@ fn prune_context(
     let strategies = policy.strategies();
     let account = match policy.cadence {
         Cadence::EveryRequest => {
-            compose::run(stage, &strategies, &mut draft);
+            compose::run(inputs, &strategies, &mut draft);
             None
         }
         Cadence::Rounds => {
-            let is_eligible = |visible: u32| m7_was_eligible(stage.view, policy, visible);
+            let is_eligible = |visible: u32| m7_was_eligible(inputs.view, policy, visible);
             Some(rounds::fold(
-                stage,
+                inputs,
                 patterns,
                 &policy.rounds,
                 is_eligible,
@@ -428,7 +404,7 @@ fn model_facts(view: &View<'_>, request: &Request<'_>, policy: &Policy) -> Model
         thinking_is_bound,
         may_drop_block: thinking_is_bound
             && policy.thinking_binding == ThinkingBinding::DropBlock
-            && view.dialect() == DialectId::AnthropicMessages
+            && view.dialect() == Dialect::AnthropicMessages
             && Escape::of(view.body()).is_some(),
     }
 }

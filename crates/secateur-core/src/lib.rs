@@ -1,48 +1,60 @@
 //! The Secateur engine: bytes and a policy in, bytes and a report out.
 //!
-//! No I/O, clock, environment or randomness: the same body and policy give the same bytes on every
-//! machine. See `ARCHITECTURE.md` for the way the data goes.
+//! ```text
+//!  bytes ─read─► View ─plan─► Plan ─guards─► Plan ─lower─► Splices ─apply─► bytes ─verify─► Outcome
+//!        read/        strategy/      plan/          output/                  output/
+//!                     at the policy's cadence (cadence/), by the provider's prices (cost/)
+//! ```
+//!
+//! [`prune`] never fails: on any doubt the original bytes go out, and the report says why.
+//!
+//! ```
+//! use secateur_core::{Policy, Request, prune};
+//!
+//! let policy = Policy::preset("steady").unwrap();
+//! let body = br#"{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"Hi"}]}"#;
+//! let outcome = prune(body, &Request::default(), &policy);
+//! assert_eq!(&*outcome.body, body, "there is nothing to cut");
+//! ```
+//!
+//! No I/O, clock or environment: the same body and policy give the same bytes on every machine.
 
-mod allowance;
-pub mod arrival;
-mod cache_use;
-mod call_args;
-pub mod check;
-pub mod compose;
-pub mod condense;
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod arrival;
+mod cadence;
 pub mod cost;
-pub mod dialect;
-pub mod edit;
 mod engine;
-mod following_number;
-mod guard;
-mod hash;
-pub mod json;
-mod line_marks;
-mod line_space;
-mod lower;
-pub mod mechanic;
-pub mod models;
-pub mod outlook;
-pub mod placeholder;
+mod options;
+mod output;
+mod plan;
 pub mod policy;
-pub mod recall;
+mod read;
 pub mod receipt;
 pub mod report;
-pub mod rounds;
-pub mod scene;
-mod splice;
+mod request;
 pub mod strategy;
-pub mod summary;
-pub mod thinking_escape;
-pub mod timeline;
-pub mod tool_facts;
-mod verify;
-pub mod view;
-mod whitespace;
+mod text;
+mod tools;
 
+pub use cost::models;
+pub use engine::{Outcome, prune};
+pub use output::{check, recall};
+pub use plan::{mechanic, summary};
+pub use policy::Policy;
+pub use read::dialect::{self, Dialect};
+pub use report::{EngineError as Error, Report};
+pub use request::{Candidates, Request};
+pub use secateur_json::Limits;
+
+/// What the other crates of this project use. It changes without notice.
 #[doc(hidden)]
-pub use engine::{Applied, apply};
-pub use engine::{Candidates, Outcome, Planned, Request, plan, prune};
-pub use splice::SpliceError;
-pub use verify::VerifyError;
+pub mod internal {
+    pub use secateur_json as json;
+
+    pub use crate::cadence::rounds;
+    pub use crate::engine::{Applied, Planned, apply, plan};
+    pub use crate::plan::edit;
+    pub use crate::read::view;
+}

@@ -13,10 +13,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::cost::cache::Bill;
-use crate::json::{Cursor, JsonError};
-use crate::models::{PriceSource, Terms};
-use crate::report::{CacheHit, Cached, Covered, Report};
-use crate::view::{PartId, PartKind, View};
+use crate::cost::cache::{CacheHit, Cached, Covered};
+use crate::cost::models::{PriceSource, Terms};
+use crate::read::view::{PartId, PartKind, View};
+use crate::report::Report;
+use secateur_json::{Cursor, JsonError};
 
 /// Whether token counts are the provider's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use secateur_core::dialect::{self, DialectId, ReadError};
-use secateur_core::json::{JsonProblem, Limits};
+use secateur_core::dialect::{self, Dialect, ReadError};
+use secateur_core::internal::json::{JsonProblem, Limits};
 use secateur_core::policy::Policy;
 use secateur_core::report::{EngineError, Verdict};
 use secateur_core::{Request, prune};
@@ -24,7 +24,7 @@ fn policy() -> Policy {
 }
 
 /// Prunes a body that cannot be read: it comes back as the same slice, with this error.
-fn unread(body: &[u8], dialect: Option<DialectId>) -> ReadError {
+fn unread(body: &[u8], dialect: Option<Dialect>) -> ReadError {
     let request = Request {
         dialect,
         ..Request::default()
@@ -49,8 +49,8 @@ fn unread(body: &[u8], dialect: Option<DialectId>) -> ReadError {
 fn problem(body: &[u8], expected: JsonProblem, at: usize) {
     for dialect in [
         None,
-        Some(DialectId::OpenaiChat),
-        Some(DialectId::GeminiGenerateContent),
+        Some(Dialect::OpenaiChat),
+        Some(Dialect::GeminiGenerateContent),
     ] {
         let ReadError::Json(error) = unread(body, dialect) else {
             panic!("not a JSON error: {}", String::from_utf8_lossy(body));
@@ -84,11 +84,11 @@ fn what_is_not_json_is_named_with_its_place() {
 #[test]
 fn trailing_bytes_are_an_error_once_the_shape_fits() {
     for (dialect, body) in [
-        (DialectId::OpenaiChat, r#"{"messages":[]} {}"#),
-        (DialectId::GeminiGenerateContent, r#"{"contents":[]} x"#),
-        (DialectId::OpenaiResponses, r#"{"input":[]}]"#),
+        (Dialect::OpenaiChat, r#"{"messages":[]} {}"#),
+        (Dialect::GeminiGenerateContent, r#"{"contents":[]} x"#),
+        (Dialect::OpenaiResponses, r#"{"input":[]}]"#),
         (
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             r#"{"messages":[],"max_tokens":1,"system":""}0"#,
         ),
     ] {
@@ -104,7 +104,7 @@ fn trailing_bytes_are_an_error_once_the_shape_fits() {
 
 #[test]
 fn a_body_cut_off_at_any_byte_comes_back_as_it_is() {
-    for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
+    for (at, dialect) in Dialect::ALL.into_iter().enumerate() {
         let recipe = Recipe::seeded(Mode::Dirty, 40 + at as u64, 12);
         let whole = recipe.body(dialect);
         let end = whole.iter().rposition(|&byte| byte == b'}').unwrap();
@@ -134,7 +134,7 @@ fn nesting_is_limited_and_the_limit_can_be_raised() {
         max_depth: 300,
         ..Limits::default()
     };
-    assert!(dialect::read(nested(200).as_bytes(), DialectId::OpenaiChat, &generous).is_ok());
+    assert!(dialect::read(nested(200).as_bytes(), Dialect::OpenaiChat, &generous).is_ok());
     // Far beyond any stack, whatever the limit.
     let boundless = Limits {
         max_depth: usize::MAX,
@@ -143,7 +143,7 @@ fn nesting_is_limited_and_the_limit_can_be_raised() {
     assert!(
         dialect::read(
             nested(1_000_000).as_bytes(),
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             &boundless
         )
         .is_err()
@@ -194,67 +194,67 @@ fn more_parts_than_memory_should_hold_are_refused() {
 fn a_value_of_the_wrong_kind_is_named_with_its_path() {
     for (dialect, body, what, path) in [
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#"[]"#,
             "a request must be a JSON object",
             "",
         ),
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#""hi""#,
             "a request must be a JSON object",
             "",
         ),
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#"{"messages":{}}"#,
             "`messages` must be an array",
             "messages",
         ),
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#"{"messages":[[]]}"#,
             "a message must be an object",
             "messages[0]",
         ),
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#"{"messages":[{"role":"user","content":["a"]}]}"#,
             "a content part must be an object",
             "messages[0].content[0]",
         ),
         (
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             r#"{"messages":[{"role":"user","content":7}]}"#,
             "content must be a string or an array",
             "messages[0].content",
         ),
         (
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             r#"{"messages":[{"content":[{"type":"text","text":{}}]}]}"#,
             "text must be a string",
             "messages[0].content[0].text",
         ),
         (
-            DialectId::OpenaiResponses,
+            Dialect::OpenaiResponses,
             r#"{"input":{}}"#,
             "`input` must be a string or an array",
             "input",
         ),
         (
-            DialectId::OpenaiResponses,
+            Dialect::OpenaiResponses,
             r#"{"input":[1]}"#,
             "an input item must be an object",
             "input[0]",
         ),
         (
-            DialectId::GeminiGenerateContent,
+            Dialect::GeminiGenerateContent,
             r#"{"contents":[{"parts":"a"}]}"#,
             "`parts` must be an array",
             "contents[0].parts",
         ),
         (
-            DialectId::GeminiGenerateContent,
+            Dialect::GeminiGenerateContent,
             r#"{"contents":[{"parts":[{"functionCall":[]}]}]}"#,
             "`functionCall` must be an object",
             "contents[0].parts[0].functionCall",
@@ -270,9 +270,9 @@ fn a_value_of_the_wrong_kind_is_named_with_its_path() {
 
 #[test]
 fn a_foreign_dialect_passes_through() {
-    for real in DialectId::ALL {
+    for real in Dialect::ALL {
         let body = support_chat(1, 30).body(real);
-        for named in DialectId::ALL.into_iter().filter(|named| *named != real) {
+        for named in Dialect::ALL.into_iter().filter(|named| *named != real) {
             let request = Request {
                 dialect: Some(named),
                 ..Request::default()
@@ -297,26 +297,26 @@ fn a_foreign_dialect_passes_through() {
 #[test]
 fn keys_that_matter_may_not_come_twice() {
     for (dialect, body) in [
-        (DialectId::OpenaiChat, r#"{"messages":[],"messages":[]}"#),
+        (Dialect::OpenaiChat, r#"{"messages":[],"messages":[]}"#),
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#"{"messages":[{"role":"user","role":"system","content":""}]}"#,
         ),
         (
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             r#"{"messages":[{"role":"user","content":"a","c\u006fntent":"b"}]}"#,
         ),
-        (DialectId::OpenaiResponses, r#"{"input":[],"input":[]}"#),
+        (Dialect::OpenaiResponses, r#"{"input":[],"input":[]}"#),
         (
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","tool_use_id":"b"}]}]}"#,
         ),
         (
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             r#"{"system":"a","system":"b","messages":[]}"#,
         ),
         (
-            DialectId::GeminiGenerateContent,
+            Dialect::GeminiGenerateContent,
             r#"{"contents":[{"parts":[{"text":"a","text":"b"}]}]}"#,
         ),
     ] {
@@ -327,14 +327,7 @@ fn keys_that_matter_may_not_come_twice() {
         assert_eq!(error.problem, JsonProblem::DuplicateKey, "{body}");
     }
     let unknown = r#"{"x":1,"x":2,"messages":[{"role":"user","content":"a","y":1,"y":2}]}"#;
-    assert!(
-        dialect::read(
-            unknown.as_bytes(),
-            DialectId::OpenaiChat,
-            &Limits::default()
-        )
-        .is_ok()
-    );
+    assert!(dialect::read(unknown.as_bytes(), Dialect::OpenaiChat, &Limits::default()).is_ok());
 }
 
 #[test]
@@ -360,7 +353,7 @@ fn lone_surrogates_and_nul_pass_through_untouched() {
 #[test]
 fn a_flipped_byte_never_panics() {
     let policies = policies::all(3);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let body = body_of_size(dialect, 9_000);
         for at in (0..body.len()).step_by(7) {
             let mut broken = body.clone();

@@ -12,7 +12,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use secateur_testkit::invariants::hold;
@@ -33,7 +33,7 @@ fn name(path: &Path) -> &str {
 }
 
 /// Runs one input; returns what is wrong.
-fn run(case: &Path, dialect: DialectId, policy: &Policy, bless: bool) -> Option<String> {
+fn run(case: &Path, dialect: Dialect, policy: &Policy, bless: bool) -> Option<String> {
     let input = fs::read(case.join(format!("{dialect}.in.json"))).ok()?;
     let golden = case.join(format!("{dialect}.out.json"));
     let request = Request {
@@ -84,7 +84,7 @@ fn every_golden_case_comes_out_byte_for_byte() {
             let policy = Policy::resolve(None, Some(&policy), &[]);
             let policy = policy.unwrap_or_else(|error| panic!("{}: {error}", case.display()));
             let before = count;
-            for dialect in DialectId::ALL {
+            for dialect in Dialect::ALL {
                 count += usize::from(case.join(format!("{dialect}.in.json")).is_file());
                 wrong.extend(run(&case, dialect, &policy, bless));
             }
@@ -108,7 +108,7 @@ fn unchanged_cases_are_the_same_bytes_on_both_sides() {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/unchanged");
     for case in folders(&root) {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let read = |side: &str| fs::read(case.join(format!("{dialect}.{side}.json"))).ok();
             assert_eq!(read("in"), read("out"), "{}", case.display());
         }

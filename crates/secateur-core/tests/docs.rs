@@ -14,9 +14,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
+use secateur_core::internal::rounds::Rounds;
 use secateur_core::policy::{M7, PRESETS, Policy};
-use secateur_core::rounds::Rounds;
 use secateur_core::strategy::{self, OptionFact, StrategyFacts};
 use secateur_core::{Request, prune};
 use serde_json::value::RawValue;
@@ -29,7 +29,7 @@ fn root() -> PathBuf {
 }
 
 /// The dialect that shows an example, the shortest to read first.
-const SHOWN: [DialectId; 2] = [DialectId::OpenaiChat, DialectId::AnthropicMessages];
+const SHOWN: [Dialect; 2] = [Dialect::OpenaiChat, Dialect::AnthropicMessages];
 
 /// The messages of a body, each as it is written.
 fn messages(body: &[u8]) -> Vec<String> {

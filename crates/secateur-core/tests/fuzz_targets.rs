@@ -2,7 +2,7 @@
 //! every machine and cannot rot. `SECATEUR_FUZZ_ROUNDS` raises the number; `fuzz/run` looks longer
 //! and with coverage.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_testkit::invariants::Fate;
 use secateur_testkit::targets::{raw_read, scanner_vs_serde, structured_prune};
 use secateur_testkit::{Dice, Mode, Recipe};
@@ -72,7 +72,7 @@ fn mutate(body: &mut Vec<u8>, dice: &mut Dice) {
 fn any_bytes_are_read_or_given_back() {
     for round in 0..rounds(3_000) {
         let mut dice = Dice::new(round);
-        let dialect = DialectId::ALL[dice.below(4)];
+        let dialect = Dialect::ALL[dice.below(4)];
         let mut body = Recipe::seeded(Mode::Dirty, round, 8).body(dialect);
         mutate(&mut body, &mut dice);
         raw_read(&body).unwrap_or_else(|broken| {
@@ -88,7 +88,7 @@ fn any_bytes_are_read_or_given_back() {
 fn the_scanner_and_serde_json_agree_on_damaged_json() {
     for round in 0..rounds(12_000) {
         let mut dice = Dice::new(round);
-        let mut body = Recipe::seeded(Mode::Valid, round, 2).body(DialectId::ALL[dice.below(4)]);
+        let mut body = Recipe::seeded(Mode::Valid, round, 2).body(Dialect::ALL[dice.below(4)]);
         if dice.one_in(2) {
             let at = body.iter().position(|&byte| byte == b'"').unwrap();
             body = body.split_off(at);

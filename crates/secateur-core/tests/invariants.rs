@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::Limits;
+use secateur_core::Limits;
+use secateur_core::dialect::{self, Dialect};
 use secateur_testkit::invariants::{Fate, agree, hold};
 use secateur_testkit::policies::{self, Named};
 use secateur_testkit::recipe::{Mode, Recipe, any_recipe, recipes};
@@ -49,7 +49,7 @@ proptest! {
         recipe in any_recipe(28), options in 0..OPTION_SETS, turn in any::<usize>(),
     ) {
         let policies = &POLICIES[options];
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let body = recipe.body(dialect);
             for named in policies.iter().cycle().skip(turn % policies.len()).take(4) {
                 if let Err(broken) = hold(dialect, &body, named) {
@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn valid_conversations_are_acceptable_and_readable(recipe in recipes(Mode::Valid, 24)) {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let body = recipe.body(dialect);
             let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
             let complaints = accept::complaints(&value, dialect);
@@ -75,7 +75,7 @@ proptest! {
 
     #[test]
     fn check_and_an_independent_judge_agree(recipe in any_recipe(16)) {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let body = recipe.body(dialect);
             if let Err(apart) = agree(dialect, &body) {
                 return Err(TestCaseError::fail(format!("{dialect}: {apart}\n{}", shown(&body))));
@@ -85,7 +85,7 @@ proptest! {
 }
 
 /// Generated conversations and some that look like real traffic.
-fn conversation_bodies(seed: u64, dialect: DialectId) -> Vec<Vec<u8>> {
+fn conversation_bodies(seed: u64, dialect: Dialect) -> Vec<Vec<u8>> {
     let turns = 10 + usize::try_from(seed).unwrap() % 50;
     vec![
         Recipe::seeded(Mode::Valid, seed, 40).body(dialect),
@@ -99,9 +99,9 @@ fn conversation_bodies(seed: u64, dialect: DialectId) -> Vec<Vec<u8>> {
 /// A property that holds because nothing is ever cut would prove nothing.
 #[test]
 fn every_strategy_cuts_something_and_keeps_every_promise() {
-    let mut pruned: BTreeMap<String, BTreeMap<DialectId, usize>> = BTreeMap::new();
+    let mut pruned: BTreeMap<String, BTreeMap<Dialect, usize>> = BTreeMap::new();
     for seed in 0..OPTION_SETS {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             for body in conversation_bodies(seed as u64, dialect) {
                 for named in &POLICIES[seed] {
                     let strategies = named.policy.m7.strategies.join("+");
@@ -135,7 +135,7 @@ fn every_strategy_cuts_something_and_keeps_every_promise() {
 /// texts that are cut.
 #[test]
 fn every_two_strategies_keep_every_promise_together() {
-    for (seed, dialect) in (0..).zip(DialectId::ALL) {
+    for (seed, dialect) in (0..).zip(Dialect::ALL) {
         let body = session::agent_session(seed, 50).body(dialect);
         for named in policies::pairs(seed) {
             // A second run may find new work: the one strategy's cuts move what the other counts.

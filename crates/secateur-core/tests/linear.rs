@@ -5,7 +5,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use secateur_testkit::session::agent_session;
@@ -16,7 +16,7 @@ const TURNS: [usize; 3] = [100, 1000, 10_000];
 /// Visits for each turn.
 fn visits(body: &[u8], turns: usize, policy: &Policy) -> f64 {
     let request = Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     };
     let outcome = prune(body, &request, policy);
@@ -76,7 +76,7 @@ fn sessions_of_an_agent_take_a_few_visits_for_each_turn() {
     for preset in ["steady", "steady-bold"] {
         let policy = policy(preset, &[]);
         let per_turn = TURNS.map(|turns| {
-            let body = agent_session(7, turns).body(DialectId::AnthropicMessages);
+            let body = agent_session(7, turns).body(Dialect::AnthropicMessages);
             visits(&body, turns, &policy)
         });
         assert!(per_turn[1] > 0.1, "{preset}: nothing is looked at");
@@ -123,7 +123,7 @@ fn plans_made_anew_are_linear_too() {
     ];
     let policy = policy("steady", &[&settings[..], &EAGER[..4]].concat());
     let per_turn = TURNS.map(|turns| {
-        let body = agent_session(7, turns).body(DialectId::AnthropicMessages);
+        let body = agent_session(7, turns).body(Dialect::AnthropicMessages);
         visits(&body, turns, &policy)
     });
     assert!(

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::report::Verdict;
 use secateur_core::{Request, prune};
 
-fn conversation(dialect: DialectId, turns: usize) -> String {
+fn conversation(dialect: Dialect, turns: usize) -> String {
     let turn = |at: usize| {
         let (role, text) = if at.is_multiple_of(2) {
             ("user", "question")
@@ -15,7 +15,7 @@ fn conversation(dialect: DialectId, turns: usize) -> String {
             ("assistant", "answer")
         };
         match dialect {
-            DialectId::GeminiGenerateContent => {
+            Dialect::GeminiGenerateContent => {
                 let role = if role == "assistant" { "model" } else { role };
                 format!(r#"{{"role":"{role}","parts":[{{"text":"{text} {at}"}}]}}"#)
             }
@@ -33,7 +33,7 @@ fn conversation(dialect: DialectId, turns: usize) -> String {
 #[test]
 fn drops_the_middle_and_leaves_every_other_byte() {
     let policy = Policy::preset("tessera").unwrap();
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let request = Request {
             dialect: Some(dialect),
             ..Request::default()
@@ -65,7 +65,7 @@ fn drops_the_middle_and_leaves_every_other_byte() {
 #[test]
 fn short_conversations_come_back_as_the_same_slice() {
     let policy = Policy::preset("tessera").unwrap();
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let request = Request {
             dialect: Some(dialect),
             ..Request::default()

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
+use secateur_core::Limits;
 use secateur_core::check::{Rule, check};
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::Limits;
+use secateur_core::dialect::{self, Dialect};
 use secateur_testkit::invariants::{Fate, agree, hold};
 use secateur_testkit::policies::{self, Named};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn lines(file: &str) -> Option<impl Iterator<Item = Value>> {
 
 struct Recording {
     id: String,
-    dialect: DialectId,
+    dialect: Dialect,
     status: u64,
     body: Vec<u8>,
 }
@@ -51,7 +51,7 @@ fn recordings() -> Option<impl Iterator<Item = Recording>> {
     let lines = lines("wire/recordings.jsonl.gz")?;
     Some(lines.map(|line| Recording {
         id: line["id"].as_str().unwrap().to_owned(),
-        dialect: DialectId::from_name(line["dialect"].as_str().unwrap()).unwrap(),
+        dialect: Dialect::from_name(line["dialect"].as_str().unwrap()).unwrap(),
         status: line["status"].as_u64().unwrap(),
         body: serde_json::to_vec(&line["request"]).unwrap(),
     }))
@@ -125,7 +125,7 @@ fn check_names_the_rule_that_the_provider_named() {
         let Some((_, rule)) = said.iter().find(|(words, _)| response.contains(words)) else {
             continue;
         };
-        let dialect = DialectId::from_name(line["dialect"].as_str().unwrap()).unwrap();
+        let dialect = Dialect::from_name(line["dialect"].as_str().unwrap()).unwrap();
         let body = serde_json::to_vec(&line["request"]).unwrap();
         let found = check(&dialect::read(&body, dialect, &Limits::default()).unwrap());
         assert!(
@@ -162,7 +162,7 @@ fn no_recorded_request_is_broken_by_any_strategy_or_preset() {
 
 /// Prunes a session as it was at every `step`-th message.
 fn hold_at_boundaries(
-    dialect: DialectId,
+    dialect: Dialect,
     messages: &[Value],
     frame: &Value,
     step: usize,
@@ -191,25 +191,25 @@ fn no_session_is_broken_at_any_boundary() {
     let sessions = [
         (
             "sessions/claude-code.jsonl.gz",
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             &anthropic,
             41,
         ),
         (
             "sessions/claude-code.jsonl.gz",
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             &bound,
             101,
         ),
         (
             "sessions/tau2-openai.jsonl.gz",
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             &chat,
             13,
         ),
         (
             "sessions/pi-large-session.jsonl.gz",
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             &anthropic,
             61,
         ),

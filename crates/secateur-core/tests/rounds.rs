@@ -9,11 +9,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::Limits;
+use secateur_core::Limits;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::view::{Role, View};
 use secateur_core::policy::Policy;
 use secateur_core::report::Verdict;
-use secateur_core::view::{Role, View};
 use secateur_core::{Request, prune};
 use secateur_testkit::session::{agent_session, support_chat};
 
@@ -39,7 +39,7 @@ fn requests(view: &View<'_>) -> Vec<usize> {
 }
 
 /// The bytes up to the end of the last message.
-fn messages(body: &str, dialect: DialectId) -> &str {
+fn messages(body: &str, dialect: Dialect) -> &str {
     let view = dialect::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
     &body[..view.items().last().unwrap().span.end as usize]
 }
@@ -52,7 +52,7 @@ struct Seen {
 }
 
 /// Plays a conversation request by request.
-fn play(body: &[u8], dialect: DialectId, policy: &Policy, seen: &mut Seen) {
+fn play(body: &[u8], dialect: Dialect, policy: &Policy, seen: &mut Seen) {
     let view = dialect::read(body, dialect, &Limits::default()).unwrap();
     let request = Request {
         dialect: Some(dialect),
@@ -127,7 +127,7 @@ fn generated_sessions_only_grow_between_rounds() {
     for (number, policy) in policies().iter().enumerate() {
         let mut seen = Seen::default();
         for seed in 0..4 {
-            for dialect in DialectId::ALL {
+            for dialect in Dialect::ALL {
                 play(
                     &agent_session(seed, 60).body(dialect),
                     dialect,
@@ -176,7 +176,7 @@ fn real_sessions_only_grow_between_rounds() {
         let body = serde_json::to_vec(&body).unwrap();
         play(
             &body,
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             &policies[number % 2],
             &mut seen,
         );

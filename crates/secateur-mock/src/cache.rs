@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use secateur_core::Dialect;
 use secateur_core::cost::cache::{BlockList, CacheKind, SimulatedCache};
-use secateur_core::dialect::DialectId;
 use secateur_core::models::{Terms, chars_per_token};
 use serde_json::Value;
 
@@ -94,12 +94,12 @@ fn terms(api: Api, model: &str) -> Terms {
     named
 }
 
-fn dialect(api: Api) -> DialectId {
+fn dialect(api: Api) -> Dialect {
     match api {
-        Api::Chat => DialectId::OpenaiChat,
-        Api::Responses => DialectId::OpenaiResponses,
-        Api::Messages => DialectId::AnthropicMessages,
-        Api::Gemini => DialectId::GeminiGenerateContent,
+        Api::Chat => Dialect::OpenaiChat,
+        Api::Responses => Dialect::OpenaiResponses,
+        Api::Messages => Dialect::AnthropicMessages,
+        Api::Gemini => Dialect::GeminiGenerateContent,
     }
 }
 
@@ -111,7 +111,7 @@ fn blocks(api: Api, kind: CacheKind, body: &Value) -> BlockList {
 
 /// How many markers a request may carry.
 pub(crate) fn max_markers() -> usize {
-    Terms::of(None, Some(DialectId::AnthropicMessages))
+    Terms::of(None, Some(Dialect::AnthropicMessages))
         .rules
         .max_markers
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use secateur_core::edit::{SkipReason, Why};
+use secateur_core::internal::edit::{CutReason, SkipReason};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -130,7 +130,7 @@ pub(crate) fn reason_words(name: &str) -> String {
 }
 
 fn why_words(name: &str) -> String {
-    let known: Option<Why> = serde_json::from_value(Value::from(name)).ok();
+    let known: Option<CutReason> = serde_json::from_value(Value::from(name)).ok();
     known.map_or_else(|| name.replace('-', " "), |why| why.words().to_owned())
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 pub use secateur_core::mechanic::Mechanic;
 use secateur_core::models::Terms;
 use secateur_core::receipt::Receipt as Predicted;
@@ -147,7 +147,7 @@ pub struct AuditEvent {
     /// Whose API.
     pub provider: Provider,
     /// The wire format; `None` for paths that are only passed through.
-    pub dialect: Option<DialectId>,
+    pub dialect: Option<Dialect>,
     /// The model that was asked for, where it was looked at, else the one that answered.
     pub model: Option<String>,
     /// The model that M1 chose instead.
@@ -217,7 +217,7 @@ impl AuditEvent {
         id: String,
         workload: Arc<str>,
         provider: Provider,
-        dialect: Option<DialectId>,
+        dialect: Option<Dialect>,
     ) -> Self {
         Self::at(SystemTime::now(), id, workload, provider, dialect)
     }
@@ -228,7 +228,7 @@ impl AuditEvent {
         id: String,
         workload: Arc<str>,
         provider: Provider,
-        dialect: Option<DialectId>,
+        dialect: Option<Dialect>,
     ) -> Self {
         Self {
             id,

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use secateur_core::Dialect;
 use secateur_core::Request;
-use secateur_core::dialect::DialectId;
 use secateur_core::recall::{RecallId, Removed, removed};
 use secateur_core::report::Report;
 use secateur_ledger::moment::now;
@@ -67,7 +67,7 @@ pub(crate) struct CutRequest {
     pub(crate) session: Option<String>,
     pub(crate) workload: Arc<str>,
     pub(crate) body: Bytes,
-    pub(crate) dialect: DialectId,
+    pub(crate) dialect: Dialect,
     pub(crate) report: Arc<Report>,
 }
 

@@ -13,7 +13,7 @@ use std::time::{Instant, SystemTime};
 
 use http::{HeaderName, Method, Request, Response};
 use hyper::body::{Body, Incoming};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_ledger::Ledger;
 
 use self::answer::{answer, refuse};
@@ -256,7 +256,7 @@ fn settle(
 async fn change(
     shared: &Arc<Shared>,
     mut arrival: Box<Arrival>,
-    dialect: DialectId,
+    dialect: Dialect,
     body: Guarded,
 ) -> Response<ClientBody> {
     let limit_bytes = arrival.config.max_body_bytes;

@@ -5,7 +5,7 @@ mod kinds;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
 use secateur_ledger::moment::millis;
@@ -68,7 +68,7 @@ fn alike<'e>(event: &'e AuditEvent, stack: &'e str, struck_stack: &'e str) -> Al
         model: event.model.as_deref(),
         stack,
         provider: event.provider.name(),
-        dialect: event.dialect.map(DialectId::name),
+        dialect: event.dialect.map(Dialect::name),
         key: event.key.as_deref(),
         ended: event.ended.name(),
         routed_to: event.routed_to.as_deref(),
@@ -259,7 +259,7 @@ mod tests {
         |event| event.is_stream = true,
         |event| event.upstream_status = None,
         |event| event.ended = Ended::ClientGone,
-        |event| event.dialect = Some(DialectId::OpenaiChat),
+        |event| event.dialect = Some(Dialect::OpenaiChat),
         |event| event.id = "not a number".into(),
         |event| {
             event.usage = Some(Usage {

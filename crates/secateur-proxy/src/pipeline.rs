@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use secateur_core::dialect::DialectId;
-use secateur_core::edit::{Action, SkipReason, Target};
+use secateur_core::Dialect;
+use secateur_core::internal::edit::{Action, SkipReason, Target};
 use secateur_core::mechanic::MechanicSet;
 use secateur_core::models::Terms;
 use secateur_core::policy::Policy;
@@ -48,7 +48,7 @@ impl Engine for CoreEngine {
 pub(crate) struct Job {
     /// The body, decoded by the time that the links see it.
     pub(crate) body: Bytes,
-    pub(crate) dialect: DialectId,
+    pub(crate) dialect: Dialect,
     pub(crate) path_model: Option<String>,
     pub(crate) workload: Arc<Workload>,
     pub(crate) engine: Arc<dyn Engine>,

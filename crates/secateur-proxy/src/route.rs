@@ -2,7 +2,7 @@
 
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, Method, Uri};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 use crate::access::{ANTHROPIC_KEY, GOOGLE_KEY};
 use crate::config::Provider;
@@ -25,7 +25,7 @@ pub(crate) struct Route {
     /// Whose API it is.
     pub(crate) provider: Provider,
     /// The wire format of the body, where it is one that can be pruned.
-    pub(crate) dialect: Option<DialectId>,
+    pub(crate) dialect: Option<Dialect>,
     /// The model, where the path names it.
     pub(crate) path_model: Option<String>,
 }
@@ -60,9 +60,9 @@ impl Route {
     #[must_use]
     pub(crate) fn error_shape(&self) -> Provider {
         match self.dialect {
-            Some(DialectId::OpenaiChat | DialectId::OpenaiResponses) => Provider::Openai,
-            Some(DialectId::AnthropicMessages) => Provider::Anthropic,
-            Some(DialectId::GeminiGenerateContent) => Provider::Gemini,
+            Some(Dialect::OpenaiChat | Dialect::OpenaiResponses) => Provider::Openai,
+            Some(Dialect::AnthropicMessages) => Provider::Anthropic,
+            Some(Dialect::GeminiGenerateContent) => Provider::Gemini,
             _ => self.provider,
         }
     }
@@ -80,15 +80,15 @@ fn split_workload(path: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn dialect_of(path: &str) -> Option<DialectId> {
+fn dialect_of(path: &str) -> Option<Dialect> {
     let slash = memchr::memrchr(b'/', path.as_bytes());
     let last = slash.map_or(path, |slash| &path[slash + 1..]);
     match last {
-        "completions" if path.ends_with("/chat/completions") => Some(DialectId::OpenaiChat),
-        "responses" => Some(DialectId::OpenaiResponses),
-        "messages" if !path.contains("/threads/") => Some(DialectId::AnthropicMessages),
+        "completions" if path.ends_with("/chat/completions") => Some(Dialect::OpenaiChat),
+        "responses" => Some(Dialect::OpenaiResponses),
+        "messages" if !path.contains("/threads/") => Some(Dialect::AnthropicMessages),
         _ if last.ends_with(":generateContent") || last.ends_with(":streamGenerateContent") => {
-            Some(DialectId::GeminiGenerateContent)
+            Some(Dialect::GeminiGenerateContent)
         }
         _ => None,
     }
@@ -107,7 +107,7 @@ fn path_model(path: &str) -> Option<(&str, &str, &str)> {
 /// only one of them knows.
 fn provider_of(
     path: &str,
-    dialect: Option<DialectId>,
+    dialect: Option<Dialect>,
     query: Option<&str>,
     headers: &HeaderMap,
 ) -> Provider {
@@ -121,8 +121,8 @@ fn provider_of(
         return Provider::Gemini;
     }
     match dialect {
-        Some(DialectId::AnthropicMessages) => Provider::Anthropic,
-        Some(DialectId::OpenaiChat | DialectId::OpenaiResponses) => Provider::Openai,
+        Some(Dialect::AnthropicMessages) => Provider::Anthropic,
+        Some(Dialect::OpenaiChat | Dialect::OpenaiResponses) => Provider::Openai,
         _ if headers.contains_key(ANTHROPIC_VERSION)
             || headers.contains_key(ANTHROPIC_KEY)
             || path.contains("/messages/") && !path.contains("/threads/") =>
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn tells_providers_and_dialects_by_path_and_headers() {
-        use DialectId as D;
+        use Dialect as D;
         use Provider as P;
         for (path, header, provider, dialect) in [
             ("/v1/chat/completions", "", P::Openai, Some(D::OpenaiChat)),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -80,7 +80,7 @@ pub struct Session {
     /// Tokens of system prompt and tool schemas in front of the messages; 0 when unknown.
     pub fixed_tokens: f64,
     /// The wire format of its messages.
-    pub dialect: DialectId,
+    pub dialect: Dialect,
     /// The model, where the record names it.
     pub model: Option<String>,
     /// The boundaries whose request came after a pause that outlasted the cache.
@@ -108,7 +108,7 @@ impl Session {
                 format!("\"model\":{},", Value::from(model.as_str())).as_bytes(),
             );
         }
-        let is_marked = self.dialect == DialectId::AnthropicMessages;
+        let is_marked = self.dialect == Dialect::AnthropicMessages;
         if is_marked {
             body.extend_from_slice(SYSTEM);
         }

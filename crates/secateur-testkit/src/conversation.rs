@@ -1,6 +1,6 @@
 //! A conversation without a dialect.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 use crate::json::Json;
 use crate::spelling::Spelling;
@@ -139,18 +139,18 @@ pub enum ResultContent {
 impl Conversation {
     /// The request in a dialect.
     #[must_use]
-    pub fn json(&self, dialect: DialectId) -> Json {
+    pub fn json(&self, dialect: Dialect) -> Json {
         match dialect {
-            DialectId::OpenaiResponses => wire::openai_responses::request(self),
-            DialectId::AnthropicMessages => wire::anthropic_messages::request(self),
-            DialectId::GeminiGenerateContent => wire::gemini_generate_content::request(self),
+            Dialect::OpenaiResponses => wire::openai_responses::request(self),
+            Dialect::AnthropicMessages => wire::anthropic_messages::request(self),
+            Dialect::GeminiGenerateContent => wire::gemini_generate_content::request(self),
             _ => wire::openai_chat::request(self),
         }
     }
 
     /// The request as bytes, written plainly.
     #[must_use]
-    pub fn body(&self, dialect: DialectId) -> Vec<u8> {
+    pub fn body(&self, dialect: Dialect) -> Vec<u8> {
         Spelling::default().write(&self.json(dialect))
     }
 }

@@ -1,16 +1,16 @@
 //! Cache markers on a generated request: as clients set them, and as no client should.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 use crate::json::Json;
 
 /// A request with the markers that the two bytes decide: `pattern` where they are, `pick` what they say and which
 /// blocks the odd ones are on. Pattern 0 adds none.
-pub(crate) fn add(mut request: Json, dialect: DialectId, pattern: u8, pick: u8) -> Json {
+pub(crate) fn add(mut request: Json, dialect: Dialect, pattern: u8, pick: u8) -> Json {
     let (list, key) = match dialect {
-        DialectId::OpenaiResponses => ("input", "prompt_cache_breakpoint"),
-        DialectId::OpenaiChat if pick & 1 == 1 => ("messages", "prompt_cache_breakpoint"),
-        DialectId::OpenaiChat | DialectId::AnthropicMessages => ("messages", "cache_control"),
+        Dialect::OpenaiResponses => ("input", "prompt_cache_breakpoint"),
+        Dialect::OpenaiChat if pick & 1 == 1 => ("messages", "prompt_cache_breakpoint"),
+        Dialect::OpenaiChat | Dialect::AnthropicMessages => ("messages", "cache_control"),
         _ => return request,
     };
     let marker = marker(key, pick >> 1);

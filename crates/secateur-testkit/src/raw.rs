@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -23,7 +23,7 @@ pub struct RawRequest<'a> {
 impl<'a> RawRequest<'a> {
     /// Cuts a body; `None` if it has no list of turns.
     #[must_use]
-    pub fn cut(body: &'a [u8], dialect: DialectId) -> Option<Self> {
+    pub fn cut(body: &'a [u8], dialect: Dialect) -> Option<Self> {
         let body = std::str::from_utf8(body).ok()?;
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(body).ok()?;
         let list = members.get(dialect.facts().list_key)?.get();
@@ -92,18 +92,13 @@ const KNOWN_MEMBERS: [&str; 8] = [
 
 /// The blocks in an element of the list (itself included) that must be left alone.
 #[must_use]
-pub fn blocks_in(item: &str, dialect: DialectId) -> Vec<(BlockKind, &str)> {
+pub fn blocks_in(item: &str, dialect: Dialect) -> Vec<(BlockKind, &str)> {
     let mut found = Vec::new();
     walk(item, dialect, true, &mut found);
     found
 }
 
-fn walk<'a>(
-    raw: &'a str,
-    dialect: DialectId,
-    is_item: bool,
-    found: &mut Vec<(BlockKind, &'a str)>,
-) {
+fn walk<'a>(raw: &'a str, dialect: Dialect, is_item: bool, found: &mut Vec<(BlockKind, &'a str)>) {
     let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(raw) else {
         return;
     };
@@ -126,7 +121,7 @@ fn walk<'a>(
                 return found.push((BlockKind::Untouchable, raw));
             }
         }
-        None if dialect == DialectId::GeminiGenerateContent && !is_item => {
+        None if dialect == Dialect::GeminiGenerateContent && !is_item => {
             if members
                 .get("thought")
                 .is_some_and(|thought| thought.get() == "true")

@@ -4,7 +4,7 @@
 //! to a short conversation with only the quirks that matter.
 
 use proptest::prelude::*;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 use crate::conversation::Conversation;
 use crate::dice::Dice;
@@ -74,7 +74,7 @@ impl Recipe {
 
     /// The request in a dialect, marked for the cache and spelled as the recipe says.
     #[must_use]
-    pub fn body(&self, dialect: DialectId) -> Vec<u8> {
+    pub fn body(&self, dialect: Dialect) -> Vec<u8> {
         let request = self.conversation().json(dialect);
         let [.., pattern, pick] = self.frame;
         self.spelling

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 use crate::conversation::{Call, Conversation, Part, ResultContent, ToolResult, Turn};
 use crate::dice::Dice;
@@ -119,7 +119,7 @@ pub fn rag_request(seed: u64, chunks: usize) -> Conversation {
 /// A coding session whose body in this dialect has exactly `bytes` bytes (or the few hundred that
 /// a session has at least).
 #[must_use]
-pub fn body_of_size(dialect: DialectId, bytes: usize) -> Vec<u8> {
+pub fn body_of_size(dialect: Dialect, bytes: usize) -> Vec<u8> {
     let mut agent = Agent::new(7);
     let mut size = 2048;
     while size < bytes {
@@ -335,7 +335,7 @@ mod tests {
             support_chat(2, 40),
             rag_request(3, 20),
         ] {
-            for dialect in DialectId::ALL {
+            for dialect in Dialect::ALL {
                 let body = conversation.body(dialect);
                 let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
                 assert!(
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_body_of_a_size_has_that_size() {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             for bytes in [20_000, 200_000] {
                 assert_eq!(body_of_size(dialect, bytes).len(), bytes, "{dialect}");
             }

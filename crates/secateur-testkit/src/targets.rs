@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use secateur_core::cost::cache::{BlockList, CacheKind};
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::{Cursor, Limits};
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::json::{Cursor, Limits};
+use secateur_core::internal::view::View;
 use secateur_core::report::Verdict;
-use secateur_core::view::View;
 use secateur_core::{Request, check::check, prune};
 
 use crate::invariants::{Fate, agree, hold};
@@ -24,7 +24,7 @@ static POLICIES: LazyLock<Vec<Vec<Named>>> = LazyLock::new(|| (0..8).map(policie
 pub fn raw_read(bytes: &[u8]) -> Result<(), String> {
     let limits = Limits::default();
     let named = POLICIES[0].first();
-    for dialect in [None].into_iter().chain(DialectId::ALL.map(Some)) {
+    for dialect in [None].into_iter().chain(Dialect::ALL.map(Some)) {
         let request = Request {
             dialect,
             ..Request::default()
@@ -63,7 +63,7 @@ pub fn markers_agree(view: &View<'_>) -> Result<(), String> {
         CacheKind::Breakpoints,
         CacheKind::Automatic,
     ] {
-        let planned = dialect::markers(view, kind);
+        let planned = secateur_core::cost::cache::markers(view, kind);
         let billed = BlockList::of(view.body().as_bytes(), view.dialect(), kind)
             .map_err(|error| error.to_string())?;
         let top_level = planned.top_level.map(|(life, _)| life);
@@ -85,7 +85,7 @@ pub fn markers_agree(view: &View<'_>) -> Result<(), String> {
 /// The promise that was broken.
 pub fn structured_prune(bytes: &[u8]) -> Result<Vec<Fate>, String> {
     let (pick, rest) = bytes.split_first().unwrap_or((&0, &[]));
-    let dialect = DialectId::ALL[usize::from(pick & 3)];
+    let dialect = Dialect::ALL[usize::from(pick & 3)];
     let mode = if pick & 4 == 0 {
         Mode::Valid
     } else {

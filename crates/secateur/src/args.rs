@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueHint};
-use secateur_core::dialect::DialectId;
-use secateur_core::json::Limits;
+use secateur_core::Dialect;
+use secateur_core::Limits;
 
 /// Prunes and compresses LLM requests on their way to the model, and never breaks one.
 #[derive(Debug, Parser)]
@@ -172,7 +172,7 @@ pub(crate) struct InputArgs {
     pub(crate) file: PathBuf,
     /// The wire format. Found by shape if not given.
     #[arg(long, short = 'd', value_parser = parse_dialect)]
-    pub(crate) dialect: Option<DialectId>,
+    pub(crate) dialect: Option<Dialect>,
     /// The model, where the body does not name it (Gemini has it in the URL).
     #[arg(long)]
     pub(crate) model: Option<String>,
@@ -383,9 +383,9 @@ fn parse_base_url(text: &str) -> Result<http::Uri, String> {
         .ok_or_else(|| "write it like http://127.0.0.1:8787".to_owned())
 }
 
-fn parse_dialect(name: &str) -> Result<DialectId, String> {
-    DialectId::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = DialectId::ALL.iter().map(|id| id.name()).collect();
+fn parse_dialect(name: &str) -> Result<Dialect, String> {
+    Dialect::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Dialect::ALL.iter().map(|id| id.name()).collect();
         format!("known dialects: {}", known.join(", "))
     })
 }

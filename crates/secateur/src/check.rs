@@ -2,7 +2,7 @@
 
 use comfy_table::Cell;
 use secateur_core::check::check;
-use secateur_core::json::path_at;
+use secateur_core::internal::json::path_at;
 
 use crate::Failure;
 use crate::args::CheckArgs;

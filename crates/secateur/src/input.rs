@@ -3,11 +3,11 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use secateur_core::Limits;
 use secateur_core::Request;
 use secateur_core::dialect;
-use secateur_core::json::Limits;
+use secateur_core::internal::view::View;
 use secateur_core::policy::Policy;
-use secateur_core::view::View;
 
 use crate::Failure;
 use crate::args::{DEFAULT_PRESET, InputArgs, PolicyArgs};

@@ -1,7 +1,7 @@
 //! What the tool knows: dialects, strategies, presets, completions. All generated from the code.
 
 use clap::CommandFactory;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::{PRESETS, Preset};
 use secateur_core::strategy::{self, StrategyFacts};
 
@@ -12,14 +12,14 @@ use crate::table::{bold, table};
 
 pub(crate) fn dialects(json: bool) -> Result<(), Failure> {
     if json {
-        let list: Vec<_> = DialectId::ALL
+        let list: Vec<_> = Dialect::ALL
             .iter()
             .map(|id| serde_json::json!({ "name": id.name(), "endpoint": id.facts().endpoint, "turns": id.facts().list_key }))
             .collect();
         return print_json(&serde_json::Value::Array(list));
     }
     let mut rows = table(&["dialect", "endpoint", "turns in"]);
-    for id in DialectId::ALL {
+    for id in Dialect::ALL {
         rows.add_row([id.name(), id.facts().endpoint, id.facts().list_key]);
     }
     say!("{rows}")?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use comfy_table::Cell;
+use secateur_core::Limits;
 use secateur_core::dialect::read;
-use secateur_core::json::Limits;
 use secateur_core::prune;
 use secateur_core::report::{Cut, EngineError, Place, Report};
 

@@ -1,7 +1,7 @@
 //! `secateur policy`: write, check and explain policy files.
 
+use secateur_core::internal::rounds::Rounds;
 use secateur_core::policy::{self, Cadence, PRESETS, Policy};
-use secateur_core::rounds::Rounds;
 use secateur_core::strategy::{self, OptionFact};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The receipt of a request: tokens counted with the model's vocabulary, costs at cache tiers.
 
 use secateur_core::Outcome;
-use secateur_core::dialect::{self, DialectId};
+use secateur_core::dialect::{self, Dialect};
 use secateur_core::models::PriceSource;
 use secateur_core::receipt::{Basis, Cache, Counts, Receipt};
 use secateur_tokens::{Basis as CountedBy, Counter};
@@ -18,10 +18,10 @@ pub(crate) struct Bill {
 }
 
 /// The counter for a model; without a name, the dialect says whose it is.
-pub(crate) fn counter(model: Option<&str>, dialect: DialectId) -> Counter {
+pub(crate) fn counter(model: Option<&str>, dialect: Dialect) -> Counter {
     let fallback = match dialect {
-        DialectId::AnthropicMessages => Some("claude"),
-        DialectId::GeminiGenerateContent => Some("gemini"),
+        Dialect::AnthropicMessages => Some("claude"),
+        Dialect::GeminiGenerateContent => Some("gemini"),
         _ => None,
     };
     Counter::for_model(model.or(fallback))

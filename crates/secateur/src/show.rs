@@ -1,6 +1,6 @@
 //! A request as text: what the model sees of it.
 
-use secateur_core::view::{PartId, PartKind, Role, TurnId, View};
+use secateur_core::internal::view::{PartId, PartKind, Role, TurnId, View};
 
 /// The system texts and the turns of a request, in order.
 pub(crate) fn conversation(view: &View<'_>) -> String {

@@ -1,6 +1,6 @@
 //! The ways to cut a log that are compared.
 
-use secateur_core::condense::{Budget, condense};
+use secateur_condense::{Budget, condense};
 
 /// A name and a way to cut a text to so many characters.
 pub(crate) type Method = (&'static str, fn(&str, usize) -> String);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use secateur_core::condense::{Budget, condense};
+use secateur_condense::{Budget, condense};
 
 use crate::corpus::{Log, Signal};
 use crate::methods::{METHODS, keyword_grep, without_colours};

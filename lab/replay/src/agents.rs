@@ -8,12 +8,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use secateur_core::Limits;
 use secateur_core::cost::cache::{BlockList, SimulatedCache};
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::Limits;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::view::{PartId, PartKind, View};
 use secateur_core::models::{Terms, chars_per_token};
 use secateur_core::policy::{Policy, PolicyError};
-use secateur_core::view::{PartId, PartKind, View};
 use secateur_core::{Request, prune};
 use secateur_replay::outcomes::{outcome_lines, runs_commands};
 use serde_json::Value;
@@ -44,7 +44,7 @@ struct Bills {
 }
 
 impl Bills {
-    fn add(&mut self, row: &Value, dialect: DialectId, bodies: [&[u8]; 2]) {
+    fn add(&mut self, row: &Value, dialect: Dialect, bodies: [&[u8]; 2]) {
         let path = row["path"].as_str().unwrap_or_default();
         if path.contains("count_tokens") || path.contains("countTokens") {
             return;

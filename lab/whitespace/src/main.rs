@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use corpus::{Corpus, Place, Session, Text};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use serde_json::{Value, json};
@@ -158,7 +158,7 @@ fn control(text: &str) -> String {
 fn compressed(text: &Text, policy: &Policy) -> Result<String, Failure> {
     let body = request(std::slice::from_ref(text)).to_string();
     let known = Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     };
     let outcome = prune(body.as_bytes(), &known, policy);
@@ -215,7 +215,7 @@ struct Requests {
 fn requests(corpus: &Corpus, policy: &Policy) -> Requests {
     let mut sums = Requests::default();
     let known = Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     };
     for Session { texts } in &corpus.sessions {

@@ -7,10 +7,10 @@ use toml::{Table, Value};
 use super::nearest::nearest;
 use super::preset::{self, PRESETS};
 use super::{CacheOptions, Cadence, M7, ModelOverride, Policy};
-use crate::recall::Recall;
-use crate::rounds::Rounds;
+use crate::cadence::rounds::Rounds;
+use crate::output::recall::Recall;
+use crate::output::thinking_escape::ThinkingBinding;
 use crate::strategy::{self, LooseWhitespace, Options, Summary};
-use crate::thinking_escape::ThinkingBinding;
 
 /// What is wrong with a policy, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

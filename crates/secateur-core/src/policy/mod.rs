@@ -16,10 +16,11 @@ pub use template::{template, template_of};
 
 use std::collections::BTreeMap;
 
-use crate::recall::Recall;
-use crate::rounds::Rounds;
-use crate::strategy::{LooseWhitespace, Options, Strategy, options};
-use crate::thinking_escape::ThinkingBinding;
+use crate::cadence::rounds::Rounds;
+use crate::options::options;
+use crate::output::recall::Recall;
+use crate::output::thinking_escape::ThinkingBinding;
+use crate::strategy::{LooseWhitespace, Options, Strategy};
 
 /// When new decisions are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -95,15 +96,5 @@ impl Policy {
             Some(_) => vec!["m3.auto_compress_enabled"],
             None => Vec::new(),
         }
-    }
-}
-
-/// A value in the policy's own syntax.
-pub(crate) fn spell(value: &impl serde::Serialize) -> String {
-    let mut out = String::new();
-    // Everything in an options struct can be written as TOML.
-    match serde::Serialize::serialize(value, toml::ser::ValueSerializer::new(&mut out)) {
-        Ok(_) => out,
-        Err(_) => String::new(),
     }
 }

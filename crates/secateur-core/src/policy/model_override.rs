@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Policy;
 use crate::cost::cache::CacheKind;
-use crate::dialect::DialectId;
-use crate::models::{self, PriceSource, Prices, Terms};
+use crate::cost::models::{self, PriceSource, Prices, Terms};
+use crate::read::dialect::Dialect;
 
 /// What a policy says of one model. Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ impl Policy {
 
     /// Prices and cache rules of a model: the policy's, over the built-in table's.
     #[must_use]
-    pub fn terms(&self, model: Option<&str>, dialect: Option<DialectId>) -> Terms {
+    pub fn terms(&self, model: Option<&str>, dialect: Option<Dialect>) -> Terms {
         let terms = Terms::of(model, dialect);
         match model.and_then(|name| self.model_override(name)) {
             Some(over) => over.over(terms),

@@ -1,10 +1,11 @@
 //! Policy files with every key, its value and its documentation, made from the code.
 
-use super::{CacheOptions, Cadence, M7, PRESETS, Policy, PolicyError, Preset, spell};
-use crate::recall::Recall;
-use crate::rounds::Rounds;
+use super::{CacheOptions, Cadence, M7, PRESETS, Policy, PolicyError, Preset};
+use crate::cadence::rounds::Rounds;
+use crate::options::spell;
+use crate::output::recall::Recall;
+use crate::output::thinking_escape::ThinkingBinding;
 use crate::strategy::{self, OptionFact};
-use crate::thinking_escape::ThinkingBinding;
 
 const CADENCE: &str =
     "When new decisions are taken: `every-request`, or in `rounds`, when they pay.";

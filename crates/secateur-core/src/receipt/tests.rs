@@ -101,7 +101,7 @@ fn a_cut_beyond_the_reach_of_the_markers_writes_all_turns_again() {
     let next = receipt.predicted_next_usd_with.unwrap();
     assert!((next - 0.5 * million(receipt.predicted_input_tokens_after)).abs() < 1e-12);
     assert_eq!(receipt.first_edit_at, report.first_edit_at);
-    assert_eq!(receipt.price_date, crate::models::TABLE_DATE);
+    assert_eq!(receipt.price_date, crate::cost::models::TABLE_DATE);
     assert_eq!(receipt.basis, Basis::Exact);
 }
 

@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::script;
-use super::tool_class::{COMMAND_KEYS, ToolClass};
-use crate::condense::harness::first_line;
-use crate::condense::{Outcome, outcome};
-use crate::edit::{Edit, StrategyId, Why};
-use crate::placeholder::{self, Cleared, MAX_OUTCOME_CHARS, Style, Subject, USUAL_OUTCOME_CHARS};
-use crate::scene::Scene;
-use crate::view::PartId;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Edit, StrategyId};
+use crate::plan::placeholder::{
+    self, Cleared, MAX_OUTCOME_CHARS, Style, Subject, USUAL_OUTCOME_CHARS,
+};
+use crate::read::view::PartId;
+use crate::tools::class::{COMMAND_KEYS, ToolClass};
+use crate::tools::script;
+use secateur_condense::harness::first_line;
+use secateur_condense::{Outcome, outcome};
 
 /// The words for cleared outputs.
 #[derive(Clone, Copy, Debug)]
@@ -21,69 +23,69 @@ pub(super) struct Words<'p> {
 
 impl Words<'_> {
     /// Whether the output was cleared by an earlier request: its text is these words already.
-    pub(super) fn already_in(&self, scene: &Scene<'_, '_>, result: PartId) -> bool {
-        let chars = scene.chars(result);
-        let is_plain = || chars == self.plain.chars().count() && scene.text(result) == self.plain;
+    pub(super) fn already_in(&self, context: &PlanContext<'_, '_>, result: PartId) -> bool {
+        let chars = context.chars(result);
+        let is_plain = || chars == self.plain.chars().count() && context.text(result) == self.plain;
         let is_described =
-            || placeholder::may_be_note(chars) && placeholder::is_note(&scene.text(result));
+            || placeholder::may_be_note(chars) && placeholder::is_note(&context.text(result));
         is_plain() || is_described()
     }
 
     /// An edit that puts the words in the output's place.
     pub(super) fn clear(
         &self,
-        scene: &Scene<'_, '_>,
+        context: &PlanContext<'_, '_>,
         result: PartId,
         strategy: StrategyId,
-        why: Why,
+        why: CutReason,
     ) -> Edit {
-        let described = || scene.described(result, || describe(scene, result));
-        self.put(described, scene, result, strategy, why)
+        let described = || context.described(result, || describe(context, result));
+        self.put(described, context, result, strategy, why)
     }
 
     /// The same for those who ask once for a result: nothing is kept for the next time.
     pub(super) fn clear_once(
         &self,
-        scene: &Scene<'_, '_>,
+        context: &PlanContext<'_, '_>,
         result: PartId,
         strategy: StrategyId,
-        why: Why,
+        why: CutReason,
     ) -> Edit {
-        self.put(|| describe(scene, result), scene, result, strategy, why)
+        self.put(|| describe(context, result), context, result, strategy, why)
     }
 
     fn put(
         &self,
         described: impl FnOnce() -> Option<Cow<'static, str>>,
-        scene: &Scene<'_, '_>,
+        context: &PlanContext<'_, '_>,
         result: PartId,
         strategy: StrategyId,
-        why: Why,
+        why: CutReason,
     ) -> Edit {
         let words = match self.style {
             Style::Plain => None,
             Style::Described => described(),
         };
         let words = words.unwrap_or_else(|| Cow::Owned(self.plain.to_owned()));
-        scene.replace(result, words, strategy, why)
+        context.replace(result, words, strategy, why)
     }
 }
 
 /// A note for an output, if one fits.
-fn describe(scene: &Scene<'_, '_>, result: PartId) -> Option<Cow<'static, str>> {
-    let tool = scene.tool_name(result);
+fn describe(context: &PlanContext<'_, '_>, result: PartId) -> Option<Cow<'static, str>> {
+    let tool = context.tool_name(result);
     let runs_commands = tool.as_deref().map(ToolClass::of) == Some(ToolClass::Command);
-    let class = scene.tool_class(result);
-    let named = scene
+    let class = context.tool_class(result);
+    let named = context
         .call_of(result)
-        .map(|call| Named::of(scene, call, class));
+        .map(|call| Named::of(context, call, class));
     let named = named.unwrap_or_default();
     let reads_all = runs_commands || class == Some(ToolClass::Command);
     let quotes_start = !matches!(class, Some(ToolClass::Read | ToolClass::Search));
-    let text = if reads_all || scene.text_blocks(result) > 1 {
-        scene.text(result)
+    let text = if reads_all || context.text_blocks(result) > 1 {
+        context.text(result)
     } else if quotes_start {
-        scene.text_start(result, placeholder::MAX_START_BYTES)
+        context.text_start(result, placeholder::MAX_START_BYTES)
     } else {
         Cow::Borrowed("")
     };
@@ -96,8 +98,8 @@ fn describe(scene: &Scene<'_, '_>, result: PartId) -> Option<Cow<'static, str>> 
     placeholder::describe(&Cleared {
         tool: tool.as_deref(),
         subject: named.subject(class),
-        is_error: scene.is_error(result),
-        chars: scene.chars_before(result),
+        is_error: context.is_error(result),
+        chars: context.chars_before(result),
         outcome: &outcome.lines,
         is_report: outcome.is_report,
         first_line,
@@ -117,24 +119,24 @@ struct Named<'a> {
 const PATTERN_KEYS: [&str; 5] = ["pattern", "query", "regex", "search", "path"];
 
 impl<'a> Named<'a> {
-    fn of(scene: &Scene<'_, 'a>, call: PartId, class: Option<ToolClass>) -> Self {
-        let args = scene.call_args();
+    fn of(context: &PlanContext<'_, 'a>, call: PartId, class: Option<ToolClass>) -> Self {
+        let args = context.call_args();
         let first = |keys: &[&str]| {
-            let [text] = args.first_texts(scene.view, call, [keys]);
+            let [text] = args.first_texts(context.view, call, [keys]);
             text
         };
-        let is_free_text = !scene.args(call).trim_start().starts_with('{');
+        let is_free_text = !context.args(call).trim_start().starts_with('{');
         let command = || {
-            let script = || script::first_command(&scene.args(call)).map(Cow::Owned);
+            let script = || script::first_command(&context.args(call)).map(Cow::Owned);
             let list = || {
                 Some(Cow::Owned(
-                    scene.view.list_arg(call, &COMMAND_KEYS)?.join(" "),
+                    context.view.list_arg(call, &COMMAND_KEYS)?.join(" "),
                 ))
             };
             let free = || is_free_text.then(script).flatten();
             first(&COMMAND_KEYS).or_else(list).or_else(free)
         };
-        let number = |keys: &[&str]| args.number(scene.view, call, keys);
+        let number = |keys: &[&str]| args.number(context.view, call, keys);
         let from = number(&["offset", "start_line"]);
         let to = number(&["end_line"]);
         let count = number(&["limit"]);
@@ -146,7 +148,7 @@ impl<'a> Named<'a> {
             }
             _ => None,
         };
-        let file = scene
+        let file = context
             .tool_facts()
             .path(call)
             .map(|path| Cow::Owned(path.to_owned()));

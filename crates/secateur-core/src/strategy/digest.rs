@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::scene::Scene;
-use crate::view::{PartId, PartKind, Role, TurnId};
+use crate::plan::context::PlanContext;
+use crate::read::view::{PartId, PartKind, Role, TurnId};
 
 const MAX_TOOLS: usize = 12;
 const MAX_FILES: usize = 20;
@@ -34,26 +34,26 @@ const DECISION_STARTS: [&str; 10] = [
 
 /// Lines to stand behind the summary's heading, each with a newline before it. Empty if there is
 /// nothing to say.
-pub(super) fn of(scene: &Scene<'_, '_>, turns: &[TurnId]) -> String {
+pub(super) fn of(context: &PlanContext<'_, '_>, turns: &[TurnId]) -> String {
     let (mut tools, mut files) = (Tally::default(), Tally::default());
     let (mut errors, mut decisions) = (Tally::default(), Tally::default());
-    for part in turns.iter().flat_map(|&turn| scene.parts(turn)) {
-        match scene.kind(part) {
+    for part in turns.iter().flat_map(|&turn| context.parts(turn)) {
+        match context.kind(part) {
             PartKind::Call => {
-                tools.add(scene.tool_name(part).as_deref().unwrap_or("unnamed"));
-                if let Some(file) = file_of(scene, part) {
+                tools.add(context.tool_name(part).as_deref().unwrap_or("unnamed"));
+                if let Some(file) = file_of(context, part) {
                     files.add(&file);
                 }
             }
-            PartKind::Result if scene.is_error(part) => {
-                let name = scene.tool_name(part);
-                let text = scene.text_start(part, crate::placeholder::MAX_START_BYTES);
-                let line = crate::condense::harness::first_line(&text);
+            PartKind::Result if context.is_error(part) => {
+                let name = context.tool_name(part);
+                let text = context.text_start(part, crate::plan::placeholder::MAX_START_BYTES);
+                let line = secateur_condense::harness::first_line(&text);
                 let line = shorten(line.unwrap_or("no output"));
                 errors.add(&format!("{}: {line}", name.as_deref().unwrap_or("tool")));
             }
-            PartKind::Text if is_models(scene, part) => {
-                for sentence in decisions_in(&scene.text(part)) {
+            PartKind::Text if is_models(context, part) => {
+                for sentence in decisions_in(&context.text(part)) {
                     decisions.add(&sentence);
                 }
             }
@@ -68,14 +68,14 @@ pub(super) fn of(scene: &Scene<'_, '_>, turns: &[TurnId]) -> String {
     out
 }
 
-fn is_models(scene: &Scene<'_, '_>, part: PartId) -> bool {
-    scene
+fn is_models(context: &PlanContext<'_, '_>, part: PartId) -> bool {
+    context
         .turn_of(part)
-        .is_some_and(|turn| scene.role(turn) == Role::Assistant)
+        .is_some_and(|turn| context.role(turn) == Role::Assistant)
 }
 
-fn file_of(scene: &Scene<'_, '_>, call: PartId) -> Option<String> {
-    let named = FILE_KEYS.iter().find_map(|key| scene.arg(call, key));
+fn file_of(context: &PlanContext<'_, '_>, call: PartId) -> Option<String> {
+    let named = FILE_KEYS.iter().find_map(|key| context.arg(call, key));
     named.filter(|file| !file.is_empty() && file.chars().count() <= MAX_LINE_CHARS)
 }
 

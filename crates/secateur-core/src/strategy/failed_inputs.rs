@@ -17,11 +17,13 @@
 //!
 //! Idempotent: a note is a short value.
 
-use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Why};
-use crate::json::{Cursor, JsonError, Kind};
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind, TurnId};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId};
+use crate::read::view::{PartId, PartKind, TurnId};
+use secateur_json::{Cursor, JsonError, Kind};
 
 options! {
     /// Options of `failed-inputs`.
@@ -49,11 +51,11 @@ impl FailedInputs {
     /// Its id.
     pub const ID: StrategyId = StrategyId("failed-inputs");
 
-    fn failed(&self, scene: &Scene<'_, '_>, result: PartId) -> bool {
-        if scene.is_error(result) {
+    fn failed(&self, context: &PlanContext<'_, '_>, result: PartId) -> bool {
+        if context.is_error(result) {
             return true;
         }
-        let Some(text) = scene.decoded_chars(result) else {
+        let Some(text) = context.decoded_chars(result) else {
             return false;
         };
         let mut starts = self.error_starts.iter();
@@ -83,31 +85,37 @@ impl Strategy for FailedInputs {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let turns: Vec<TurnId> = scene.turns().collect();
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl FailedInputs {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let turns: Vec<TurnId> = context.turns().collect();
         let old = turns.len().saturating_sub(self.after_turns);
         // A result with a turn index at or behind this is too recent.
         let recent_from = turns.get(old).copied();
         let mut plan = Plan::default();
         for &turn in &turns {
-            for call in scene.parts(turn) {
-                if scene.kind(call) != PartKind::Call
-                    || scene.state(call) != PartState::Whole
-                    || scene.args_chars(call) < self.min_chars
+            for call in context.parts(turn) {
+                if context.kind(call) != PartKind::Call
+                    || context.state(call) != PartState::Whole
+                    || context.args_chars(call) < self.min_chars
                 {
                     continue;
                 }
-                let Some(result) = scene.result_of(call) else {
+                let Some(result) = context.result_of(call) else {
                     continue;
                 };
-                let is_recent = scene
+                let is_recent = context
                     .turn_of(result)
                     .is_none_or(|turn| recent_from.is_some_and(|recent| turn >= recent));
-                if is_recent || !self.failed(scene, result) {
+                if is_recent || !self.failed(context, result) {
                     continue;
                 }
-                if let Some(with) = self.shortened(&scene.args(call)) {
-                    let edit = scene.replace_args(call, with, Self::ID, Why::FailedCall);
+                if let Some(with) = self.shortened(&context.args(call)) {
+                    let edit = context.replace_args(call, with, Self::ID, CutReason::FailedCall);
                     plan.edits.push(edit);
                 }
             }

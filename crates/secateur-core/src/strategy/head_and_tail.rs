@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::edit::{Edit, Piece, StrategyId, Why};
-use crate::scene::Scene;
-use crate::view::PartId;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Edit, Piece, StrategyId};
+use crate::read::view::PartId;
 
 const GAP: &str = "\n...\n";
 const NOTE_START: &str = "\n\n[Tool result trimmed: kept first ";
@@ -25,12 +25,12 @@ impl HeadAndTail {
     /// was trimmed before.
     pub(super) fn trim(
         self,
-        scene: &Scene<'_, '_>,
+        context: &PlanContext<'_, '_>,
         part: PartId,
         strategy: StrategyId,
-        why: Why,
+        why: CutReason,
     ) -> Option<Edit> {
-        let chars = scene.chars(part);
+        let chars = context.chars(part);
         if self.head_chars.saturating_add(self.tail_chars) >= chars {
             return None;
         }
@@ -39,9 +39,9 @@ impl HeadAndTail {
             head_chars,
             tail,
             tail_chars,
-        } = match self.cut_plainly(scene, part) {
+        } = match self.cut_plainly(context, part) {
             Some(cut) => cut,
-            None => self.cut(&scene.text(part))?,
+            None => self.cut(&context.text(part))?,
         };
         let note = format!(
             "{NOTE_START}{head_chars} chars and last {tail_chars} chars of {chars}{NOTE_END}"
@@ -54,7 +54,7 @@ impl HeadAndTail {
             Piece::Note(note.into()),
         ];
         Some(Edit {
-            action: crate::edit::Action::Rewrite(part, pieces),
+            action: crate::plan::edit::Action::Rewrite(part, pieces),
             strategy,
             why,
             chars_before: chars,
@@ -119,11 +119,11 @@ impl HeadAndTail {
     }
 
     /// The same for a text in one literal, which looks at both ends only. `None` if that is not enough.
-    fn cut_plainly(self, scene: &Scene<'_, '_>, part: PartId) -> Option<Cut> {
-        if self.snap_to_lines || scene.text_ends_with(part, NOTE_END)? {
+    fn cut_plainly(self, context: &PlanContext<'_, '_>, part: PartId) -> Option<Cut> {
+        if self.snap_to_lines || context.text_ends_with(part, NOTE_END)? {
             return None;
         }
-        let ends = scene.text_ends(part, self.head_chars, self.tail_chars)?;
+        let ends = context.text_ends(part, self.head_chars, self.tail_chars)?;
         Some(Cut {
             head: ends.start_bytes,
             head_chars: self.head_chars,

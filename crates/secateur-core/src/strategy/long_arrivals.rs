@@ -16,13 +16,15 @@
 //!
 //! Works on arrival, so no cached byte is rewritten. Idempotent: what is condensed fits.
 
-use super::tool_class::ToolClass;
-use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals};
-use crate::condense::{Budget, condense};
-use crate::edit::{Piece, Plan, StrategyId, Why};
-use crate::scene::Scene;
-use crate::view::PartId;
+use super::{Strategy, Work};
+use crate::arrival::Arrivals;
+use crate::options::options;
+use crate::plan::arriving_text::ArrivalText;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Piece, StrategyId};
+use crate::read::view::PartId;
+use crate::tools::class::ToolClass;
+use secateur_condense::{Budget, condense};
 
 options! {
     /// Options of `long-arrivals`.
@@ -53,12 +55,8 @@ impl Strategy for LongArrivals {
         Self::ID
     }
 
-    fn plan(&self, _: &Scene<'_, '_>) -> Plan {
-        Plan::default()
-    }
-
-    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
-        Some(Box::new(Run(self)))
+    fn work(&self) -> Work<'_> {
+        Work::OnArrival(Box::new(Run(self)))
     }
 }
 
@@ -73,15 +71,15 @@ const LEAST_WITH_HINT: usize = 500;
 struct Run<'o>(&'o LongArrivals);
 
 impl Arrivals for Run<'_> {
-    fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
+    fn result(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
         let options = self.0;
-        let (fits_class, max_chars, keep_chars) = match scene.tool_class(part) {
+        let (fits_class, max_chars, keep_chars) = match context.tool_class(part) {
             Some(ToolClass::Search) => (true, options.max_search_chars, options.keep_search_chars),
             Some(ToolClass::Command) => (true, options.max_chars, options.keep_chars),
             Some(ToolClass::Other) => (options.other_tools, options.max_chars, options.keep_chars),
             Some(ToolClass::Read | ToolClass::Edit | ToolClass::Task) | None => (false, 0, 0),
         };
-        let max_chars = if scene.is_error(part) {
+        let max_chars = if context.is_error(part) {
             options.max_error_chars
         } else {
             max_chars
@@ -89,7 +87,7 @@ impl Arrivals for Run<'_> {
         if !fits_class || text.is_replaced() || text.chars() <= max_chars.max(keep_chars) {
             return;
         }
-        let hint = match scene.tool_class(part) {
+        let hint = match context.tool_class(part) {
             Some(ToolClass::Search) => NARROWER,
             _ => IN_PARTS,
         };
@@ -107,7 +105,7 @@ impl Arrivals for Run<'_> {
                     .pieces
                     .insert(behind_header, Piece::Note(hint.into()));
             }
-            text.replace(condensed.pieces, LongArrivals::ID, Why::LongArrival);
+            text.replace(condensed.pieces, LongArrivals::ID, CutReason::LongArrival);
         }
     }
 }

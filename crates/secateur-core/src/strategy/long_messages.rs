@@ -19,10 +19,12 @@
 use std::borrow::Cow;
 
 use super::old_tool_results::cutoff;
-use super::{Strategy, options};
-use crate::edit::{Action, Edit, Piece, Plan, SkipReason, StrategyId, Target, Why};
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind, Role};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{Action, CutReason, Edit, Piece, Plan, SkipReason, StrategyId, Target};
+use crate::read::view::{PartId, PartKind, Role};
 
 options! {
     /// Options of `long-messages`.
@@ -45,8 +47,13 @@ impl LongMessages {
     /// Its id.
     pub const ID: StrategyId = StrategyId("long-messages");
 
-    fn condense(scene: &Scene<'_, '_>, part: PartId, role: Role, limit: usize) -> Option<Edit> {
-        let text = scene.text(part);
+    fn condense(
+        context: &PlanContext<'_, '_>,
+        part: PartId,
+        role: Role,
+        limit: usize,
+    ) -> Option<Edit> {
+        let text = context.text(part);
         if text.ends_with(MESSAGE) || text.ends_with(RESPONSE) {
             return None;
         }
@@ -67,8 +74,8 @@ impl LongMessages {
                 vec![Piece::Keep(0..end), Piece::Note(Cow::Borrowed(marker))],
             ),
             strategy: Self::ID,
-            why: Why::LongMessage,
-            chars_before: scene.chars(part),
+            why: CutReason::LongMessage,
+            chars_before: context.chars(part),
             chars_after: text[..end].chars().count() + marker.len(),
         })
     }
@@ -79,22 +86,28 @@ impl Strategy for LongMessages {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl LongMessages {
+    pub(super) fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
         if self.turns_threshold == 0 {
             return Plan::skip(Self::ID, SkipReason::NotOptedIn);
         }
-        let Some(first_user) = scene.first_user() else {
+        let Some(first_user) = context.first_user() else {
             return Plan::skip(Self::ID, SkipReason::BeforeFirstUser);
         };
-        let Some(end) = cutoff(scene, self.turns_threshold) else {
+        let Some(end) = cutoff(context, self.turns_threshold) else {
             return Plan::skip(Self::ID, SkipReason::TooFewTurns);
         };
         let mut plan = Plan::default();
-        for turn in scene
+        for turn in context
             .turns()
             .filter(|&turn| turn > first_user && turn < end)
         {
-            let role = scene.role(turn);
+            let role = context.role(turn);
             let limit = match role {
                 Role::User => self.max_user_chars,
                 Role::Assistant => self.max_assistant_chars,
@@ -103,10 +116,11 @@ impl Strategy for LongMessages {
             if limit == 0 {
                 continue;
             }
-            for part in scene.parts(turn) {
-                let is_long = scene.kind(part) == PartKind::Text && scene.chars(part) > limit;
-                if is_long && scene.state(part) == PartState::Whole {
-                    plan.edits.extend(Self::condense(scene, part, role, limit));
+            for part in context.parts(turn) {
+                let is_long = context.kind(part) == PartKind::Text && context.chars(part) > limit;
+                if is_long && context.state(part) == PartState::Whole {
+                    plan.edits
+                        .extend(Self::condense(context, part, role, limit));
                 }
             }
         }

@@ -19,11 +19,14 @@
 //!
 //! Deterministic and idempotent.
 
-use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Target, Why};
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind, Role};
-use crate::whitespace::{Behind, Count, Ranges, scan};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId, Target};
+use crate::plan::guard::Reach;
+use crate::read::view::{PartId, PartKind, Role};
+use crate::text::whitespace::{Behind, Count, Ranges, scan};
 
 options! {
     /// Options of M3, the table `[m3]`.
@@ -55,8 +58,8 @@ impl LooseWhitespace {
 
     /// Large and redundant enough. The texts in reach are counted, because white space that may
     /// not be touched is no reason to touch anything. Linear, allocates nothing.
-    pub(crate) fn is_eligible(&self, scene: &Scene<'_, '_>) -> bool {
-        let view = scene.view;
+    pub(crate) fn is_eligible(&self, context: &PlanContext<'_, '_>) -> bool {
+        let view = context.view;
         if view.body().len() < self.min_body_chars {
             return false;
         }
@@ -68,11 +71,11 @@ impl LooseWhitespace {
         // Both counts are far below 2^52, where every whole number is exact.
         let enough = self.min_redundant_pct * body_chars as f64;
         let is_enough = |count: &Count| count.chars as f64 * 100.0 >= enough;
-        for (part, behind) in self.texts(scene) {
+        for (part, behind) in self.texts(context) {
             if is_enough(&count) {
                 break;
             }
-            if let Some(text) = scene.decoded_chars(part) {
+            if let Some(text) = context.decoded_chars(part) {
                 scan(text, behind, &mut count);
             }
         }
@@ -82,35 +85,35 @@ impl LooseWhitespace {
     /// The texts that the toggles reach, with what stands behind each.
     fn texts<'s>(
         &'s self,
-        scene: &'s Scene<'_, '_>,
+        context: &'s PlanContext<'_, '_>,
     ) -> impl Iterator<Item = (PartId, Behind)> + 's {
         let behind = |part, last| match Some(part) == last {
             true => Behind::Nothing,
             false => Behind::AnotherPart,
         };
-        let last_system = scene.system_parts().last();
-        let system = scene
+        let last_system = context.system_parts().last();
+        let system = context
             .system_parts()
-            .filter(|&part| self.reaches(scene, part, Role::System))
+            .filter(|&part| self.reaches(context, part, Role::System))
             .map(move |part| (part, behind(part, last_system)));
-        let turns = scene.turns().flat_map(move |turn| {
-            let role = scene.role(turn);
-            let last = scene.parts(turn).next_back();
-            scene
+        let turns = context.turns().flat_map(move |turn| {
+            let role = context.role(turn);
+            let last = context.parts(turn).next_back();
+            context
                 .parts(turn)
-                .filter(move |&part| self.reaches(scene, part, role))
+                .filter(move |&part| self.reaches(context, part, role))
                 .map(move |part| (part, behind(part, last)))
         });
         system.chain(turns)
     }
 
-    fn reaches(&self, scene: &Scene<'_, '_>, part: PartId, role: Role) -> bool {
-        let is_whole = scene.state(part) == PartState::Whole && !scene.is_signed(part);
+    fn reaches(&self, context: &PlanContext<'_, '_>, part: PartId, role: Role) -> bool {
+        let is_whole = context.state(part) == PartState::Whole && !context.is_signed(part);
         is_whole
-            && match (scene.kind(part), role) {
+            && match (context.kind(part), role) {
                 (PartKind::Text, Role::System) => self.compress_system_enabled,
                 (PartKind::Text, Role::User | Role::Assistant) => self.compress_user_turns_enabled,
-                (PartKind::Result, _) => self.compress_tool_text && !scene.has_media(part),
+                (PartKind::Result, _) => self.compress_tool_text && !context.has_media(part),
                 _ => false,
             }
     }
@@ -121,11 +124,25 @@ impl Strategy for LooseWhitespace {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+    fn may_touch(&self) -> Reach {
+        Reach {
+            last_user: true,
+            system: true,
+            documents: false,
+        }
+    }
+
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl LooseWhitespace {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
         let mut plan = Plan::default();
-        for (part, behind) in self.texts(scene) {
-            let Some(text) = scene.decoded_chars(part) else {
-                if scene.chars(part) > 0 {
+        for (part, behind) in self.texts(context) {
+            let Some(text) = context.decoded_chars(part) else {
+                if context.chars(part) > 0 {
                     plan.leave(Some(Self::ID), Target::Part(part), SkipReason::DoesNotFit);
                 }
                 continue;
@@ -133,22 +150,14 @@ impl Strategy for LooseWhitespace {
             let mut ranges = Ranges::default();
             let length = scan(text, behind, &mut ranges);
             if !ranges.found.is_empty() {
-                let why = Why::LooseWhitespace;
+                let why = CutReason::LooseWhitespace;
                 plan.edits
-                    .push(scene.take_out(part, length, &ranges.found, Self::ID, why));
+                    .push(context.take_out(part, length, &ranges.found, Self::ID, why));
             }
         }
         if plan.edits.is_empty() {
             plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
         }
         plan
-    }
-
-    fn edits_last_user(&self) -> bool {
-        true
-    }
-
-    fn edits_system(&self) -> bool {
-        true
     }
 }

@@ -21,8 +21,6 @@
 //! chunks that stand best first were arranged before. With `"original"` each run may drop more.
 
 mod arrange;
-#[cfg(test)]
-mod forms;
 mod remembered;
 mod said;
 #[cfg(test)]
@@ -36,12 +34,17 @@ use secateur_rank::chunks::{
 
 use self::arrange::{Asked, Verdict, arrange, arrange_blocks};
 use self::remembered::{Key, remembered};
-use self::said::{Heard, Said};
-use super::tool_class::{ToolClass, searches_files};
-use super::{Strategy, options};
-use crate::edit::{Arrangement, ChunkCount, Piece, Plan, SkipReason, StrategyId, Target, Why};
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind, TurnId};
+use self::said::{TextPart, UserTurn};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{
+    Arrangement, ChunkCount, CutReason, Piece, Plan, SkipReason, StrategyId, Target,
+};
+use crate::plan::guard::Reach;
+use crate::read::view::{PartId, PartKind, TurnId};
+use crate::tools::class::{ToolClass, searches_files};
 
 /// How the chunks that stay are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -101,37 +104,50 @@ impl Strategy for LowRankChunks {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+    fn may_touch(&self) -> Reach {
+        Reach {
+            last_user: true,
+            system: false,
+            documents: self.in_tool_results,
+        }
+    }
+
+    fn work(&self) -> Work<'_> {
+        Work::PerTurn(Box::new(|context, from| match from {
+            Some(from) => self.plan_from(context, from),
+            None => self.plan(context),
+        }))
+    }
+}
+
+impl LowRankChunks {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
         let from = match self.earlier_turns {
             true => Some(TurnId(0)),
             // The turn before the last question may hold its context.
-            false => scene.last_user().map(|last| {
-                let mut users = scene.turns_from(TurnId(0)).rev();
-                let before = users.find(|&turn| turn < last && scene.is_user_authored(turn));
+            false => context.last_user().map(|last| {
+                let mut users = context.turns_from(TurnId(0)).rev();
+                let before = users.find(|&turn| turn < last && context.is_user_authored(turn));
                 before.unwrap_or(last)
             }),
         };
-        let mut plan = from.map_or_else(Plan::default, |from| self.plan_from(scene, from));
+        let mut plan = from.map_or_else(Plan::default, |from| self.plan_from(context, from));
         if plan.edits.is_empty() && plan.skips.is_empty() {
             plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
         }
         plan
     }
 
-    fn decides_on_arrival(&self) -> bool {
-        true
-    }
-
-    fn plan_from(&self, scene: &Scene<'_, '_>, from: TurnId) -> Plan {
+    fn plan_from(&self, context: &PlanContext<'_, '_>, from: TurnId) -> Plan {
         let mut walk = Walk {
             options: self,
-            scene,
+            context,
             plan: Plan::default(),
             waiting: None,
             asked: None,
         };
-        for turn in scene.turns_from(from) {
-            if scene.is_user_authored(turn) {
+        for turn in context.turns_from(from) {
+            if context.is_user_authored(turn) {
                 walk.user_turn(turn);
             }
             if self.in_tool_results {
@@ -140,23 +156,15 @@ impl Strategy for LowRankChunks {
         }
         walk.finish()
     }
-
-    fn edits_last_user(&self) -> bool {
-        true
-    }
-
-    fn edits_documents(&self) -> bool {
-        self.in_tool_results
-    }
 }
 
 /// From turn to turn.
 struct Walk<'w, 's, 'a> {
     options: &'w LowRankChunks,
-    scene: &'w Scene<'s, 'a>,
+    context: &'w PlanContext<'s, 'a>,
     plan: Plan,
     /// A user turn with chunks that asked nothing.
-    waiting: Option<Said<'a>>,
+    waiting: Option<UserTurn<'a>>,
     /// What the last user turn asked.
     asked: Option<String>,
 }
@@ -206,29 +214,29 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// The texts of a turn and the chunks in them. What could be context and is not clear is noted as left alone.
-    fn read(&mut self, turn: TurnId) -> Said<'a> {
-        let mut said = Said {
+    fn read(&mut self, turn: TurnId) -> UserTurn<'a> {
+        let mut said = UserTurn {
             turn,
             texts: Vec::new(),
             run: None,
         };
         let mut doubtful = Vec::new();
-        for part in self.scene.parts(turn) {
-            let is_document = self.scene.kind(part) == PartKind::Media;
-            let is_text = match self.scene.kind(part) {
+        for part in self.context.parts(turn) {
+            let is_document = self.context.kind(part) == PartKind::Media;
+            let is_text = match self.context.kind(part) {
                 PartKind::Text => true,
                 PartKind::Media => self.options.in_tool_results,
                 _ => false,
             };
             let text = match is_text {
-                true => self.scene.text(part),
+                true => self.context.text(part),
                 false => Cow::Borrowed(""),
             };
             let chunks = self.chunks(part, &text);
             if chunks == Err(Some(SkipReason::AmbiguousChunks)) {
                 doubtful.push(Target::Part(part));
             }
-            said.texts.push(Heard {
+            said.texts.push(TextPart {
                 part,
                 text,
                 chunks: chunks.ok(),
@@ -253,8 +261,8 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Text blocks of a turn that are one chunk each.
-    fn block_run(&self, said: &Said<'a>) -> Result<BlockRun, WhyNot> {
-        let block = |heard: &Heard<'a>| !heard.is_document && self.is_untouched(heard.part);
+    fn block_run(&self, said: &UserTurn<'a>) -> Result<BlockRun, WhyNot> {
+        let block = |heard: &TextPart<'a>| !heard.is_document && self.is_untouched(heard.part);
         let texts = said.texts.iter().map(|heard| match block(heard) {
             true => heard.text.as_ref(),
             false => "",
@@ -263,13 +271,13 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     fn is_untouched(&self, part: PartId) -> bool {
-        self.scene.state(part) == PartState::Whole && !self.scene.is_signed(part)
+        self.context.state(part) == PartState::Whole && !self.context.is_signed(part)
     }
 
     /// The chunks of an untouched text.
     fn chunks(&self, part: PartId, text: &str) -> Result<Chunks, Option<SkipReason>> {
         // A structured result has text and no text block: it could not be put together again.
-        if !self.is_untouched(part) || self.scene.text_blocks(part) == 0 {
+        if !self.is_untouched(part) || self.context.text_blocks(part) == 0 {
             return Err(None);
         }
         find_chunks(text).map_err(|why| match why {
@@ -279,7 +287,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Ranks the chunks of a turn, against its own question or that of the turn behind it.
-    fn rank(&mut self, said: &Said<'a>, question: Option<&str>) {
+    fn rank(&mut self, said: &UserTurn<'a>, question: Option<&str>) {
         for (place, heard) in said.texts.iter().enumerate() {
             let Some(chunks) = &heard.chunks else {
                 continue;
@@ -300,7 +308,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Drops and reorders text blocks that are one chunk each.
-    fn cut_blocks(&mut self, blocks: &[Heard<'a>], run: &BlockRun, question: &str) {
+    fn cut_blocks(&mut self, blocks: &[TextPart<'a>], run: &BlockRun, question: &str) {
         let texts: Vec<&str> = blocks.iter().map(|heard| heard.text.as_ref()).collect();
         let parts: Vec<PartId> = blocks.iter().map(|heard| heard.part).collect();
         let (first, all) = (parts[0], parts.len());
@@ -314,8 +322,10 @@ impl<'a> Walk<'_, '_, 'a> {
                     texts: order.iter().map(|&at| parts[at]).collect(),
                     blocks: parts,
                 };
-                let (id, why) = (LowRankChunks::ID, Why::LowRankChunks);
-                self.plan.edits.push(self.scene.arrange(arranged, id, why));
+                let (id, why) = (LowRankChunks::ID, CutReason::LowRankChunks);
+                self.plan
+                    .edits
+                    .push(self.context.arrange(arranged, id, why));
                 self.plan.chunks.push(ChunkCount {
                     part: first,
                     kept: order.len(),
@@ -340,10 +350,10 @@ impl<'a> Walk<'_, '_, 'a> {
             Verdict::Keep(order) => {
                 let pieces = chunks.pieces(text.len(), &order);
                 let pieces = pieces.into_iter().map(Piece::Keep).collect();
-                let (id, why) = (LowRankChunks::ID, Why::LowRankChunks);
+                let (id, why) = (LowRankChunks::ID, CutReason::LowRankChunks);
                 self.plan
                     .edits
-                    .push(self.scene.rewrite(part, pieces, id, why));
+                    .push(self.context.rewrite(part, pieces, id, why));
                 self.plan.chunks.push(ChunkCount {
                     part,
                     kept: order.len(),
@@ -355,12 +365,12 @@ impl<'a> Walk<'_, '_, 'a> {
 
     /// Ranks the chunks in a turn's results.
     fn results(&mut self, turn: TurnId) {
-        for part in self.scene.parts(turn) {
-            let is_result = self.scene.kind(part) == PartKind::Result;
-            if !is_result || !self.scene.may_shorten(part) || !self.is_retrieval(part) {
+        for part in self.context.parts(turn) {
+            let is_result = self.context.kind(part) == PartKind::Result;
+            if !is_result || !self.context.may_shorten(part) || !self.is_retrieval(part) {
                 continue;
             }
-            let text = self.scene.text(part);
+            let text = self.context.text(part);
             match self.chunks(part, &text) {
                 Ok(chunks) => {
                     let question = self.asked_for(part, turn);
@@ -384,25 +394,25 @@ impl<'a> Walk<'_, '_, 'a> {
     /// `rg` in a shell counts as a search, but what a shell prints stays what it is.
     fn is_retrieval(&self, result: PartId) -> bool {
         let shows_files = matches!(
-            self.scene.tool_class(result),
+            self.context.tool_class(result),
             Some(ToolClass::Read | ToolClass::Edit | ToolClass::Command | ToolClass::Task)
         );
         let prints_lines = |name: Cow<'_, str>| {
             ToolClass::of(&name) == ToolClass::Command || searches_files(&name)
         };
-        !shows_files && !self.scene.tool_name(result).is_some_and(prints_lines)
+        !shows_files && !self.context.tool_name(result).is_some_and(prints_lines)
     }
 
     /// What the user asked, and what the call asked for.
     fn asked_for(&mut self, result: PartId, turn: TurnId) -> String {
         if self.asked.is_none() {
-            let mut earlier = self.scene.turns_from(TurnId(0)).rev();
-            let user = earlier.find(|&user| user < turn && self.scene.is_user_authored(user));
+            let mut earlier = self.context.turns_from(TurnId(0)).rev();
+            let user = earlier.find(|&user| user < turn && self.context.is_user_authored(user));
             self.asked = Some(user.map_or_else(String::new, |user| self.read(user).question()));
         }
         let mut question = self.asked.clone().unwrap_or_default();
-        if let Some(call) = self.scene.call_of(result) {
-            for words in self.scene.string_args(call, &QUERY_KEYS) {
+        if let Some(call) = self.context.call_of(result) {
+            for words in self.context.string_args(call, &QUERY_KEYS) {
                 question.push('\n');
                 question.push_str(&words);
             }

@@ -15,10 +15,11 @@
 //!
 //! Idempotent: what is left is head and tail.
 
-use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Why};
-use crate::scene::Scene;
-use crate::view::TurnId;
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId};
+use crate::read::view::TurnId;
 
 options! {
     /// Options of `middle-turns`.
@@ -42,23 +43,29 @@ impl Strategy for MiddleTurns {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let Some(first_user) = scene.first_user() else {
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl MiddleTurns {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let Some(first_user) = context.first_user() else {
             return Plan::skip(Self::ID, SkipReason::BeforeFirstUser);
         };
-        let turns: Vec<TurnId> = scene.turns().filter(|&turn| turn >= first_user).collect();
+        let turns: Vec<TurnId> = context.turns().filter(|&turn| turn >= first_user).collect();
         let middle_end = turns.len().saturating_sub(self.keep_last_turns);
         let middle = turns
             .get(self.keep_head_turns..middle_end)
             .unwrap_or_default();
         let mut plan = Plan::default();
         for &turn in middle {
-            let why = match (scene.touches_tools(turn), self.drop_tool_turns) {
-                (false, _) => Why::MiddleTurn,
-                (true, true) => Why::MiddleExchange,
+            let why = match (context.touches_tools(turn), self.drop_tool_turns) {
+                (false, _) => CutReason::MiddleTurn,
+                (true, true) => CutReason::MiddleExchange,
                 (true, false) => continue,
             };
-            plan.edits.push(scene.drop_turn(turn, Self::ID, why));
+            plan.edits.push(context.drop_turn(turn, Self::ID, why));
         }
         if plan.edits.is_empty() {
             return Plan::skip(Self::ID, SkipReason::NothingToCut);

@@ -1,10 +1,8 @@
 //! The strategies of M7: one file each, named after what it removes.
 //!
-//! **Invariant:** a strategy is a pure function of its options and the scene. It cannot fail, and it
+//! **Invariant:** a strategy is a pure function of its options and the context. It cannot fail, and it
 //! knows nothing of bytes, JSON or dialects.
 
-#[cfg(test)]
-mod bodies;
 mod cleared;
 mod context_size;
 mod digest;
@@ -17,23 +15,20 @@ mod low_rank_chunks;
 mod middle_turns;
 mod old_thinking;
 mod old_tool_results;
-mod options;
 mod padded_listings;
-pub(crate) mod patch;
-#[cfg(test)]
-mod properties;
 mod repeated_lines;
 mod replaced_text;
-pub(crate) mod script;
-pub(crate) mod shell_line;
 mod stale_results;
 mod summarized_turns;
-pub(crate) mod tool_class;
-mod tool_names;
+#[cfg(test)]
+mod tests;
 mod turns_outside_window;
 mod unimportant_turns;
 mod unprotected_tool_outputs;
 
+pub use crate::options::OptionFact;
+pub use crate::tools::class::ToolClass;
+pub use crate::tools::names::ToolNames;
 pub use failed_inputs::FailedInputs;
 pub use long_arrivals::LongArrivals;
 pub use long_messages::LongMessages;
@@ -42,67 +37,103 @@ pub use low_rank_chunks::{ChunkOrder, ChunkScorer, LowRankChunks};
 pub use middle_turns::MiddleTurns;
 pub use old_thinking::OldThinking;
 pub use old_tool_results::{HardClear, Mode, OldToolResults, SoftTrim};
-pub use options::OptionFact;
-pub(crate) use options::options;
 pub use padded_listings::PaddedListings;
 pub use repeated_lines::RepeatedLines;
 pub use replaced_text::ReplacedText;
 pub use stale_results::StaleResults;
 pub use summarized_turns::{OnMiss, SummarizedTurns, Summary};
-pub use tool_class::ToolClass;
-pub use tool_names::ToolNames;
 pub use turns_outside_window::TurnsOutsideWindow;
 pub use unimportant_turns::UnimportantTurns;
 pub use unprotected_tool_outputs::UnprotectedToolOutputs;
 
 use crate::arrival::Arrivals;
-use crate::edit::{Plan, StrategyId};
-use crate::outlook::Prospects;
-use crate::scene::Scene;
-use crate::view::TurnId;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{Edit, Plan, SkipReason, StrategyId};
+use crate::plan::guard::Reach;
+use crate::read::view::PartId;
+use crate::read::view::TurnId;
 
 /// Something that plans cuts.
 pub trait Strategy: std::fmt::Debug + Send + Sync {
     /// Its id.
     fn id(&self) -> StrategyId;
 
-    /// What it would cut.
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan;
-
-    /// How it shortens results when they arrive, if it does. Such a strategy plans nothing else.
-    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
-        None
+    /// Texts that it may rewrite and others may not.
+    fn may_touch(&self) -> Reach {
+        Reach::default()
     }
 
-    /// Whether it decides about a turn when the turn arrives, so that under rounds the decision stays
-    /// and is never a part of a round. Such a strategy plans with [`Strategy::plan_from`].
-    fn decides_on_arrival(&self) -> bool {
-        false
-    }
+    /// When it works, and how.
+    fn work(&self) -> Work<'_>;
+}
 
-    /// What it would cut in the turns from `from` on.
-    fn plan_from(&self, scene: &Scene<'_, '_>, _from: TurnId) -> Plan {
-        self.plan(scene)
-    }
+/// When a strategy works, and how.
+#[expect(
+    missing_debug_implementations,
+    reason = "closures have nothing to show"
+)]
+pub enum Work<'s> {
+    /// It shortens results when they arrive.
+    OnArrival(Box<dyn Arrivals + 's>),
+    /// It decides about a turn when the turn arrives; under rounds that decision stays. Plans the turns from the given
+    /// one on, or all of them at once.
+    PerTurn(Box<dyn Fn(&PlanContext<'_, '_>, Option<TurnId>) -> Plan + 's>),
+    /// It cuts each part for itself, at its time: at every request, or in a round.
+    PartByPart(Box<dyn IncrementalCuts + 's>),
+    /// It plans the whole conversation: at every request, or in a round.
+    Whole(Box<dyn Fn(&PlanContext<'_, '_>) -> Plan + 's>),
+}
 
-    /// What it could cut in a round, if it cuts each part for itself.
-    fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
-        None
+impl Work<'_> {
+    /// Whether its cuts are parts of rounds, as opposed to what is decided on arrival.
+    pub(crate) fn is_for_rounds(&self) -> bool {
+        matches!(self, Self::PartByPart(_) | Self::Whole(_))
     }
+}
 
-    /// Whether it may rewrite text of the last user message (which always stays).
-    fn edits_last_user(&self) -> bool {
-        false
+/// A strategy's memory of what has arrived, for strategies that cut each part for itself.
+pub trait IncrementalCuts {
+    /// Looks at a part that has just arrived. Returns whether it may be cut at a later request.
+    fn arrive(&mut self, context: &PlanContext<'_, '_>, part: PartId) -> bool;
+
+    /// A note of the present request points to the part.
+    fn use_again(&mut self, _context: &PlanContext<'_, '_>, _part: PartId) {}
+
+    /// Whether the time has come to cut the part. Not asked at the request with which it arrives, and what
+    /// takes a part's text must not be due then.
+    fn is_due(&self, context: &PlanContext<'_, '_>, part: PartId) -> bool;
+
+    /// The cut of a part that is due, which is the same at every request; `None` if it is never cut.
+    fn cut(&self, context: &PlanContext<'_, '_>, part: PartId) -> Option<Edit>;
+}
+
+/// What a strategy would cut at the present request, planned from scratch. What works on arrival plans nothing.
+pub(crate) fn plan(strategy: &dyn Strategy, context: &PlanContext<'_, '_>) -> Plan {
+    match strategy.work() {
+        Work::OnArrival(_) => Plan::default(),
+        Work::PerTurn(plan) => plan(context, None),
+        Work::PartByPart(mut cuts) => plan_part_by_part(strategy.id(), &mut *cuts, context),
+        Work::Whole(plan) => plan(context),
     }
+}
 
-    /// Whether it may rewrite documents that are plain text (which are never dropped).
-    fn edits_documents(&self) -> bool {
-        false
-    }
-
-    /// Whether it may rewrite system texts (which are never dropped).
-    fn edits_system(&self) -> bool {
-        false
+/// The cuts of all parts that are due.
+fn plan_part_by_part(
+    id: StrategyId,
+    cuts: &mut dyn IncrementalCuts,
+    context: &PlanContext<'_, '_>,
+) -> Plan {
+    let parts = context.turns().flat_map(|turn| context.parts(turn));
+    let mut open: Vec<PartId> = parts.filter(|&part| cuts.arrive(context, part)).collect();
+    open.retain(|&part| context.state(part).is_shown() && cuts.is_due(context, part));
+    let edits = open.into_iter().filter_map(|part| cuts.cut(context, part));
+    let plan = Plan {
+        edits: edits.collect(),
+        ..Plan::default()
+    };
+    match plan.edits.is_empty() {
+        true => Plan::skip(id, SkipReason::NothingToCut),
+        false => plan,
     }
 }
 

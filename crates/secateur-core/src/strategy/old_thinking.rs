@@ -21,10 +21,11 @@
 //!
 //! Idempotent.
 
-use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Why};
-use crate::scene::Scene;
-use crate::view::{PartKind, Role, TurnId};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId};
+use crate::read::view::{PartKind, Role, TurnId};
 
 options! {
     /// Options of `old-thinking`.
@@ -46,13 +47,19 @@ impl Strategy for OldThinking {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let assistants: Vec<TurnId> = scene
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl OldThinking {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let assistants: Vec<TurnId> = context
             .turns()
-            .filter(|&turn| scene.role(turn) == Role::Assistant)
+            .filter(|&turn| context.role(turn) == Role::Assistant)
             .collect();
         let old = assistants.len().saturating_sub(self.keep_last_assistants);
-        let until = match (self.keep_since_last_user, scene.last_user()) {
+        let until = match (self.keep_since_last_user, context.last_user()) {
             (true, Some(last_user)) => last_user,
             (true, None) => TurnId(0),
             (false, _) => TurnId(u32::MAX),
@@ -62,10 +69,10 @@ impl Strategy for OldThinking {
             if turn >= until {
                 break;
             }
-            for part in scene.parts(turn) {
-                if scene.kind(part) == PartKind::Thinking {
+            for part in context.parts(turn) {
+                if context.kind(part) == PartKind::Thinking {
                     plan.edits
-                        .push(scene.drop_part(part, Self::ID, Why::OldThinking));
+                        .push(context.drop_part(part, Self::ID, CutReason::OldThinking));
                 }
             }
         }

@@ -30,11 +30,14 @@
 use super::cleared::Words;
 use super::context_size::{CHARS_PER_TOKEN, context_chars, part_chars};
 use super::head_and_tail::HeadAndTail;
-use super::{LongMessages, Strategy, ToolNames, options};
-use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
-use crate::placeholder::Style;
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind, Role, TurnId};
+use super::{LongMessages, Strategy, ToolNames, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{CutReason, Edit, Plan, SkipReason, StrategyId, Target};
+use crate::plan::guard;
+use crate::plan::placeholder::Style;
+use crate::read::view::{PartId, PartKind, Role, TurnId};
 
 /// When results are cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -120,23 +123,31 @@ impl OldToolResults {
     }
 
     /// The results that may be cut, oldest first.
-    fn eligible(&self, scene: &Scene<'_, '_>, plan: &mut Plan) -> Result<Vec<PartId>, SkipReason> {
-        let Some(first_user) = scene.first_user() else {
+    fn eligible(
+        &self,
+        context: &PlanContext<'_, '_>,
+        plan: &mut Plan,
+    ) -> Result<Vec<PartId>, SkipReason> {
+        let Some(first_user) = context.first_user() else {
             return Err(SkipReason::BeforeFirstUser);
         };
-        let end = cutoff(scene, self.keep_last_assistants).ok_or(SkipReason::TooFewTurns)?;
+        let end = cutoff(context, self.keep_last_assistants).ok_or(SkipReason::TooFewTurns)?;
         let tools = self.tools.compile();
         let mut found = Vec::new();
         let old = |turn: &TurnId| *turn > first_user && *turn < end;
-        for part in scene.turns().filter(old).flat_map(|turn| scene.parts(turn)) {
-            if scene.kind(part) != PartKind::Result {
+        for part in context
+            .turns()
+            .filter(old)
+            .flat_map(|turn| context.parts(turn))
+        {
+            if context.kind(part) != PartKind::Result {
                 continue;
             }
-            let refused = if scene.has_media(part) {
+            let refused = if context.has_media(part) {
                 Some(SkipReason::Media)
-            } else if scene.call_of(part).is_none() {
+            } else if context.call_of(part).is_none() {
                 Some(SkipReason::BrokenPair)
-            } else if !tools.lets_through(scene.tool_name(part).as_deref().unwrap_or_default()) {
+            } else if !tools.lets_through(context.tool_name(part).as_deref().unwrap_or_default()) {
                 Some(SkipReason::ToolIsProtected)
             } else {
                 None
@@ -149,14 +160,14 @@ impl OldToolResults {
         Ok(found)
     }
 
-    fn adaptive(&self, scene: &Scene<'_, '_>, eligible: &[PartId], mut plan: Plan) -> Plan {
+    fn adaptive(&self, context: &PlanContext<'_, '_>, eligible: &[PartId], mut plan: Plan) -> Plan {
         let tokens = match self.window_tokens {
-            0 => scene.model().window_tokens,
+            0 => context.model().window_tokens,
             tokens => tokens,
         };
         let window = tokens.saturating_mul(CHARS_PER_TOKEN);
         let mut size = Size {
-            chars: context_chars(scene),
+            chars: context_chars(context),
             window,
         };
         if !size.reaches(self.soft_trim_ratio) {
@@ -164,10 +175,10 @@ impl OldToolResults {
         }
         let mut after: Vec<usize> = Vec::with_capacity(eligible.len());
         for &result in eligible {
-            let before = part_chars(scene, result);
+            let before = part_chars(context, result);
             after.push(before);
-            if let Some(edit) = self.trim(scene, result) {
-                if scene.allows(&edit) {
+            if let Some(edit) = self.trim(context, result) {
+                if guard::allows(context, &edit) {
                     size.shrink(before, edit.chars_after);
                     after.pop();
                     after.push(edit.chars_after);
@@ -176,8 +187,8 @@ impl OldToolResults {
             }
         }
         if self.mid_trim.turns_threshold > 0 {
-            for edit in self.mid_trim.plan(scene).edits {
-                if scene.allows(&edit) {
+            for edit in self.mid_trim.plan(context).edits {
+                if guard::allows(context, &edit) {
                     size.shrink(edit.chars_before, edit.chars_after);
                 }
                 plan.edits.push(edit);
@@ -196,16 +207,16 @@ impl OldToolResults {
             if !size.reaches(self.hard_clear_ratio) {
                 break;
             }
-            if scene.state(result) == PartState::Cleared || words.already_in(scene, result) {
+            if context.state(result) == PartState::Cleared || words.already_in(context, result) {
                 continue;
             }
-            let edit = words.clear(scene, result, Self::ID, Why::OldToolResult);
+            let edit = words.clear(context, result, Self::ID, CutReason::OldToolResult);
             // A result that was trimmed a moment ago may now be shorter than the words.
             if edit.chars_after >= before {
                 plan.leave(Some(Self::ID), Target::Part(result), SkipReason::NotSmaller);
                 continue;
             }
-            if scene.allows(&edit) {
+            if guard::allows(context, &edit) {
                 size.shrink(before, edit.chars_after);
             }
             cleared.push(edit);
@@ -214,9 +225,9 @@ impl OldToolResults {
         plan
     }
 
-    fn trim(&self, scene: &Scene<'_, '_>, result: PartId) -> Option<Edit> {
-        if scene.state(result) != PartState::Whole
-            || scene.chars(result) <= self.soft_trim.max_chars
+    fn trim(&self, context: &PlanContext<'_, '_>, result: PartId) -> Option<Edit> {
+        if context.state(result) != PartState::Whole
+            || context.chars(result) <= self.soft_trim.max_chars
         {
             return None;
         }
@@ -225,16 +236,21 @@ impl OldToolResults {
             tail_chars: self.soft_trim.tail_chars,
             snap_to_lines: self.snap_to_lines,
         };
-        kept.trim(scene, result, Self::ID, Why::OversizedToolResult)
+        kept.trim(context, result, Self::ID, CutReason::OversizedToolResult)
     }
 
-    fn aggressive(&self, scene: &Scene<'_, '_>, eligible: &[PartId], mut plan: Plan) -> Plan {
+    fn aggressive(
+        &self,
+        context: &PlanContext<'_, '_>,
+        eligible: &[PartId],
+        mut plan: Plan,
+    ) -> Plan {
         let words = self.words();
         for &result in eligible {
-            if scene.state(result) == PartState::Cleared || words.already_in(scene, result) {
+            if context.state(result) == PartState::Cleared || words.already_in(context, result) {
                 continue;
             }
-            let edit = words.clear(scene, result, Self::ID, Why::OldToolResult);
+            let edit = words.clear(context, result, Self::ID, CutReason::OldToolResult);
             plan.edits.push(edit);
         }
         plan
@@ -246,18 +262,24 @@ impl Strategy for OldToolResults {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl OldToolResults {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
         let mut plan = Plan::default();
         if self.mode == Mode::Off {
             return Plan::skip(Self::ID, SkipReason::NotOptedIn);
         }
-        let eligible = match self.eligible(scene, &mut plan) {
+        let eligible = match self.eligible(context, &mut plan) {
             Ok(eligible) => eligible,
             Err(reason) => return Plan::skip(Self::ID, reason),
         };
         let mut plan = match self.mode {
-            Mode::Aggressive => self.aggressive(scene, &eligible, plan),
-            _ => self.adaptive(scene, &eligible, plan),
+            Mode::Aggressive => self.aggressive(context, &eligible, plan),
+            _ => self.adaptive(context, &eligible, plan),
         };
         if plan.edits.is_empty() && plan.skips.is_empty() {
             plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
@@ -288,13 +310,13 @@ impl Size {
 
 /// The turn from which on everything is protected: the `keep`-th last assistant turn. `None` with
 /// fewer assistant turns; behind the last turn for 0.
-pub(super) fn cutoff(scene: &Scene<'_, '_>, keep: usize) -> Option<TurnId> {
+pub(super) fn cutoff(context: &PlanContext<'_, '_>, keep: usize) -> Option<TurnId> {
     match keep.checked_sub(1) {
         None => Some(TurnId(u32::MAX)),
-        Some(skip) => scene
+        Some(skip) => context
             .turns()
             .rev()
-            .filter(|&turn| scene.role(turn) == Role::Assistant)
+            .filter(|&turn| context.role(turn) == Role::Assistant)
             .nth(skip),
     }
 }

@@ -15,13 +15,15 @@
 //!
 //! Works on arrival, so no cached byte is rewritten. Idempotent.
 
-use super::tool_class::ToolClass;
-use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals, Line};
-use crate::edit::{Plan, StrategyId, Why};
-use crate::line_marks::{ARROW, Behind, Number};
-use crate::scene::Scene;
-use crate::view::PartId;
+use super::{Strategy, Work};
+use crate::arrival::Arrivals;
+use crate::options::options;
+use crate::plan::arriving_text::{ArrivalText, Line};
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, StrategyId};
+use crate::read::view::PartId;
+use crate::text::line_facts::{ARROW, Behind, Number};
+use crate::tools::class::ToolClass;
 
 options! {
     /// Options of `padded-listings`.
@@ -47,29 +49,25 @@ impl Strategy for PaddedListings {
         Self::ID
     }
 
-    fn plan(&self, _: &Scene<'_, '_>) -> Plan {
-        Plan::default()
-    }
-
-    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
-        Some(Box::new(Run(self)))
+    fn work(&self) -> Work<'_> {
+        Work::OnArrival(Box::new(Run(self)))
     }
 }
 
 struct Run<'o>(&'o PaddedListings);
 
 impl Arrivals for Run<'_> {
-    fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
+    fn result(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
         if text.is_replaced() {
             return;
         }
-        match scene.tool_class(part) {
+        match context.tool_class(part) {
             Some(ToolClass::Read | ToolClass::Edit) if self.0.unpad => {
                 unpad(text, self.0.sparse_numbers, self.0.bare_lines);
             }
             Some(ToolClass::Search) if self.0.group_hits => {
                 if let Some(lines) = grouped(text) {
-                    text.set_lines(&lines, PaddedListings::ID, Why::ListingPadding);
+                    text.set_lines(&lines, PaddedListings::ID, CutReason::ListingPadding);
                 }
             }
             _ => {}
@@ -77,8 +75,8 @@ impl Arrivals for Run<'_> {
     }
 
     /// A path ends where it does in the text.
-    fn wants_decoded(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        self.0.group_hits && scene.tool_class(part) == Some(ToolClass::Search)
+    fn wants_decoded(&self, context: &PlanContext<'_, '_>, part: PartId) -> bool {
+        self.0.group_hits && context.tool_class(part) == Some(ToolClass::Search)
     }
 }
 
@@ -113,7 +111,7 @@ fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
             _ => (start, start),
         }
     };
-    text.cut_starts(cut, PaddedListings::ID, Why::ListingPadding);
+    text.cut_starts(cut, PaddedListings::ID, CutReason::ListingPadding);
     true
 }
 
@@ -168,8 +166,8 @@ fn grouped(text: &mut ArrivalText<'_>) -> Option<Vec<Line>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Piece;
-    use crate::json::LineBuffer;
+    use crate::plan::edit::Piece;
+    use secateur_json::LineBuffer;
 
     fn arriving<'t>(text: &str, buffer: &'t mut LineBuffer) -> ArrivalText<'t> {
         ArrivalText::new(
@@ -207,7 +205,7 @@ mod tests {
         let mut buffer = LineBuffer::default();
         let mut arriving = arriving(text, &mut buffer);
         let lines = grouped(&mut arriving)?;
-        arriving.set_lines(&lines, PaddedListings::ID, Why::ListingPadding);
+        arriving.set_lines(&lines, PaddedListings::ID, CutReason::ListingPadding);
         render(text, arriving)
     }
 

@@ -22,16 +22,19 @@ mod shown;
 
 use std::ops::Range;
 
-use super::tool_class::{ToolClass, file_name};
-use super::{Strategy, options};
-use crate::arrival::{ArrivalText, Arrivals, Line, LookScratch, Spelling};
-use crate::edit::{Plan, StrategyId, Why};
-use crate::json::Spelled;
-use crate::line_marks::LineKey;
-use crate::line_space::{leading_spaces, tab, trim_end, trim_start};
-use crate::scene::Scene;
-use crate::tool_facts::ToolFacts;
-use crate::view::{PartId, PartKind};
+use super::{Strategy, Work};
+use crate::arrival::Arrivals;
+use crate::options::options;
+use crate::plan::arriving_text::{ArrivalText, Line, ScanScratch};
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, StrategyId};
+use crate::read::view::{PartId, PartKind};
+use crate::text::line_facts::LineKey;
+use crate::text::line_space::{leading_spaces, tab, trim_end, trim_start};
+use crate::text::spelling::Spelling;
+use crate::tools::class::{ToolClass, file_name};
+use crate::tools::facts::ToolFacts;
+use secateur_json::Spelled;
 use shown::{Length, Shown};
 
 options! {
@@ -58,16 +61,12 @@ impl Strategy for RepeatedLines {
         Self::ID
     }
 
-    fn plan(&self, _: &Scene<'_, '_>) -> Plan {
-        Plan::default()
-    }
-
-    fn arrivals(&self) -> Option<Box<dyn Arrivals + '_>> {
-        Some(Box::new(Run {
+    fn work(&self) -> Work<'_> {
+        Work::OnArrival(Box::new(Run {
             options: self,
             shown: Shown::default(),
             spelled: Vec::new(),
-            scratch: LookScratch::default(),
+            scratch: ScanScratch::default(),
         }))
     }
 }
@@ -77,17 +76,17 @@ struct Run<'o> {
     shown: Shown,
     /// Scratch: a line as JSON spells it.
     spelled: Vec<u8>,
-    scratch: LookScratch,
+    scratch: ScanScratch,
 }
 
 /// Arguments that put text into a file.
 const TEXT_KEYS: [&str; 4] = ["new_string", "content", "new_str", "file_text"];
 
 impl Arrivals for Run<'_> {
-    fn call(&mut self, scene: &Scene<'_, '_>, part: PartId) {
-        self.shown.expect(scene.view.body().len());
-        let args = scene.args(part);
-        match scene.call_args().texts(&args, part, &TEXT_KEYS) {
+    fn call(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
+        self.shown.expect(context.view.body().len());
+        let args = context.args(part);
+        match context.call_args().texts(&args, part, &TEXT_KEYS) {
             Some(texts) => {
                 for text in texts {
                     match text.spelled_as_usual(&args) {
@@ -97,20 +96,20 @@ impl Arrivals for Run<'_> {
                 }
             }
             None => {
-                for text in scene.string_args(part, &TEXT_KEYS) {
+                for text in context.string_args(part, &TEXT_KEYS) {
                     self.written(part, &text);
                 }
             }
         }
     }
 
-    fn result(&mut self, scene: &Scene<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
-        if text.is_replaced() || scene.tool_class(part).is_none() {
+    fn result(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &mut ArrivalText<'_>) {
+        if text.is_replaced() || context.tool_class(part).is_none() {
             return;
         }
-        self.shown.expect(scene.view.body().len());
+        self.shown.expect(context.view.body().len());
         text.look_for_keys();
-        let facts = scene.tool_facts();
+        let facts = context.tool_facts();
         let length = LongEnough {
             options: self.options,
             facts,
@@ -129,7 +128,7 @@ impl Arrivals for Run<'_> {
         let mut sources = Vec::with_capacity(repeats.len());
         for repeat in &repeats {
             let lines = repeat.first..repeat.first + repeat.lines;
-            let place = Place::of(scene, part, repeat.source);
+            let place = Place::of(context, part, repeat.source);
             let words = place.words();
             let removed: usize = lines.clone().map(size).sum();
             let fits = |note: &String| note.len() < removed;
@@ -150,7 +149,7 @@ impl Arrivals for Run<'_> {
         if runs.is_empty() {
             return;
         }
-        text.replace_runs(runs, RepeatedLines::ID, Why::LinesStandAbove);
+        text.replace_runs(runs, RepeatedLines::ID, CutReason::LinesStandAbove);
         text.cite(sources);
     }
 
@@ -251,13 +250,13 @@ enum Place<'f> {
 }
 
 impl<'s> Place<'s> {
-    fn of(scene: &Scene<'s, '_>, part: PartId, source: PartId) -> Self {
-        let facts = scene.tool_facts();
+    fn of(context: &PlanContext<'s, '_>, part: PartId, source: PartId) -> Self {
+        let facts = context.tool_facts();
         let Some(path) = facts.path(source).map(end_of_path) else {
             return Self::Above;
         };
         let is_same = facts.file(source) == facts.file(part);
-        match (scene.kind(source), facts.class(source)) {
+        match (context.kind(source), facts.class(source)) {
             (PartKind::Call, _) => Self::Written(path),
             // The call of this result names the whole path.
             (_, Some(ToolClass::Read)) if is_same => Self::Read(file_name(path)),
@@ -364,7 +363,7 @@ fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{Cursor, unescaped};
+    use secateur_json::{Cursor, unescaped};
 
     /// Pieces of literals that are spelled as usual.
     const PIECES: [&str; 10] = [
@@ -401,7 +400,7 @@ mod tests {
             let raw: String = pieces.iter().map(|&at| PIECES[at]).collect();
             let quoted = format!("\"{raw}\"");
             let literal = Cursor::over(&quoted, 1).string().unwrap();
-            let mut scratch = LookScratch::default();
+            let mut scratch = ScanScratch::default();
             let spelled = literal.spelled_as_usual(&quoted).unwrap();
             let mut in_place = ArrivalText::in_place(spelled, &mut scratch);
             in_place.look_for_keys();

@@ -17,13 +17,15 @@
 
 use std::fmt::Write as _;
 
-use super::tool_class::ToolClass;
-use super::{Strategy, options};
-use crate::edit::{Edit, Plan, SkipReason, StrategyId, Why};
-use crate::json::{JsonStr, escape_into};
-use crate::outlook::Prospects;
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{CutReason, Edit, StrategyId};
+use crate::read::view::{PartId, PartKind};
+use crate::strategy::IncrementalCuts;
+use crate::tools::class::ToolClass;
+use secateur_json::{JsonStr, escape_into};
 
 options! {
     /// Options of `replaced-text`.
@@ -83,79 +85,68 @@ impl Strategy for ReplacedText {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let mut plan = Plan::default();
-        for call in scene.turns().flat_map(|turn| scene.parts(turn)) {
-            if self.may_shorten(scene, call) && self.is_due(scene, call) {
-                plan.edits.extend(self.cut(scene, call));
-            }
-        }
-        if plan.edits.is_empty() {
-            return Plan::skip(Self::ID, SkipReason::NothingToCut);
-        }
-        plan
-    }
-
-    fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
-        Some(Box::new(Edits(self)))
+    fn work(&self) -> Work<'_> {
+        Work::PartByPart(Box::new(Edits(self)))
     }
 }
 
 impl ReplacedText {
     /// Whether this is the call of an edit that may be long enough.
-    fn may_shorten(&self, scene: &Scene<'_, '_>, call: PartId) -> bool {
-        scene.kind(call) == PartKind::Call
-            && scene.tool_class(call) == Some(ToolClass::Edit)
-            && scene.state(call) == PartState::Whole
-            && scene.args_chars(call) >= self.keep_chars + self.min_chars.max(MIN_CHARS)
+    fn may_shorten(&self, context: &PlanContext<'_, '_>, call: PartId) -> bool {
+        context.kind(call) == PartKind::Call
+            && context.tool_class(call) == Some(ToolClass::Edit)
+            && context.state(call) == PartState::Whole
+            && context.args_chars(call) >= self.keep_chars + self.min_chars.max(MIN_CHARS)
     }
 
     /// Whether the edit was answered and shown often enough.
-    fn is_due(&self, scene: &Scene<'_, '_>, call: PartId) -> bool {
-        let age = scene.request().saturating_sub(scene.last_use(call).request);
-        age as usize >= self.after_requests && scene.result_of(call).is_some()
+    fn is_due(&self, context: &PlanContext<'_, '_>, call: PartId) -> bool {
+        let age = context
+            .request()
+            .saturating_sub(context.last_use(call).request);
+        age as usize >= self.after_requests && context.result_of(call).is_some()
     }
 
-    fn cut(&self, scene: &Scene<'_, '_>, call: PartId) -> Option<Edit> {
-        if !has_worked(scene, call) {
+    fn cut(&self, context: &PlanContext<'_, '_>, call: PartId) -> Option<Edit> {
+        if !has_worked(context, call) {
             return None;
         }
-        let args = scene.args(call);
-        let old_texts = scene.call_args().texts(&args, call, &OLD_TEXT_KEYS)?;
+        let args = context.args(call);
+        let old_texts = context.call_args().texts(&args, call, &OLD_TEXT_KEYS)?;
         let with = self.shortened(&args, old_texts)?;
-        Some(scene.replace_args(call, with, Self::ID, Why::ReplacedText))
+        Some(context.replace_args(call, with, Self::ID, CutReason::ReplacedText))
     }
 }
 
 struct Edits<'o>(&'o ReplacedText);
 
-impl Prospects for Edits<'_> {
-    fn arrive(&mut self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        self.0.may_shorten(scene, part)
+impl IncrementalCuts for Edits<'_> {
+    fn arrive(&mut self, context: &PlanContext<'_, '_>, part: PartId) -> bool {
+        self.0.may_shorten(context, part)
     }
 
-    fn is_due(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        self.0.is_due(scene, part)
+    fn is_due(&self, context: &PlanContext<'_, '_>, part: PartId) -> bool {
+        self.0.is_due(context, part)
     }
 
-    fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
-        self.0.cut(scene, part)
+    fn cut(&self, context: &PlanContext<'_, '_>, part: PartId) -> Option<Edit> {
+        self.0.cut(context, part)
     }
 }
 
 /// Whether the call has a result, and that is no error.
-fn has_worked(scene: &Scene<'_, '_>, call: PartId) -> bool {
-    let Some(result) = scene.result_of(call) else {
+fn has_worked(context: &PlanContext<'_, '_>, call: PartId) -> bool {
+    let Some(result) = context.result_of(call) else {
         return false;
     };
-    let start = scene.text_start(result, 32);
-    !scene.is_error(result) && !ERROR_STARTS.iter().any(|error| start.starts_with(error))
+    let start = context.text_start(result, 32);
+    !context.is_error(result) && !ERROR_STARTS.iter().any(|error| start.starts_with(error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_args::CallArgs;
+    use crate::tools::call_args::CallArgs;
 
     fn shortened(args: &str) -> Option<String> {
         let all = CallArgs::of_one(args);

@@ -23,13 +23,14 @@
 //! Made for `cadence = "rounds"`. Idempotent in one request; ages grow with the conversation.
 
 use super::cleared::Words;
-use super::tool_class::ToolClass;
-use super::{Strategy, options};
-use crate::edit::{Edit, Plan, StrategyId, Why};
-use crate::outlook::Prospects;
-use crate::placeholder::Style;
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Edit, StrategyId};
+use crate::plan::placeholder::Style;
+use crate::read::view::{PartId, PartKind};
+use crate::strategy::IncrementalCuts;
+use crate::tools::class::ToolClass;
 
 options! {
     /// Options of `stale-results`. Ages are in requests; 0 is never.
@@ -101,15 +102,15 @@ impl File {
 
     /// A call or result that is about it was of use. Whatever the order in which this is told: of the last
     /// request that touched the file, the last part counts.
-    fn touch(&mut self, scene: &Scene<'_, '_>, part: PartId) {
-        let seen = scene.last_use(part);
+    fn touch(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
+        let seen = context.last_use(part);
         if (seen.request, part) >= (self.touched, self.by) {
             self.touched = seen.request;
             self.user_turns = seen.user_turns;
             self.by = part;
         }
-        let is_call = scene.kind(part) == PartKind::Call;
-        if is_call && scene.tool_class(part) == Some(ToolClass::Edit) {
+        let is_call = context.kind(part) == PartKind::Call;
+        if is_call && context.tool_class(part) == Some(ToolClass::Edit) {
             self.edited_by = self.edited_by.max(Some(part));
         }
     }
@@ -120,35 +121,8 @@ impl Strategy for StaleResults {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let facts = scene.tool_facts();
-        let mut files = vec![File::UNTOUCHED; facts.files()];
-        for &part in facts
-            .about_files()
-            .iter()
-            .filter(|part| scene.is_visible(**part))
-        {
-            let file = facts.file(part).and_then(|file| files.get_mut(file));
-            if let Some(file) = file.filter(|_| scene.is_there(part)) {
-                file.touch(scene, part);
-            }
-        }
-        let mut plan = Plan::default();
-        for &part in facts
-            .results()
-            .iter()
-            .filter(|part| scene.is_visible(**part))
-        {
-            let stands = scene.is_there(part) && scene.state(part) != PartState::Cleared;
-            if stands && scene.chars(part) >= self.min_chars && self.is_stale(scene, part, &files) {
-                plan.edits.extend(clear(scene, part));
-            }
-        }
-        plan
-    }
-
-    fn prospects(&self) -> Option<Box<dyn Prospects + '_>> {
-        Some(Box::new(Ageing {
+    fn work(&self) -> Work<'_> {
+        Work::PartByPart(Box::new(Ageing {
             options: self,
             files: Vec::new(),
         }))
@@ -161,71 +135,69 @@ struct Ageing<'o> {
     files: Vec<File>,
 }
 
-impl Prospects for Ageing<'_> {
-    fn arrive(&mut self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        self.use_again(scene, part);
-        if scene.kind(part) != PartKind::Result || scene.chars(part) < self.options.min_chars {
+impl IncrementalCuts for Ageing<'_> {
+    fn arrive(&mut self, context: &PlanContext<'_, '_>, part: PartId) -> bool {
+        self.use_again(context, part);
+        if context.kind(part) != PartKind::Result || context.chars(part) < self.options.min_chars {
             return false;
         }
-        match scene.tool_class(part) {
+        match context.tool_class(part) {
             Some(ToolClass::Read) => true,
             Some(class) => [true, false].map(|past| self.options.limit(class, past)) != [0, 0],
             None => false,
         }
     }
 
-    fn use_again(&mut self, scene: &Scene<'_, '_>, part: PartId) {
-        let facts = scene.tool_facts();
+    fn use_again(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
+        let facts = context.tool_facts();
         self.files.resize(facts.files(), File::UNTOUCHED);
         if let Some(file) = facts.file(part).and_then(|file| self.files.get_mut(file)) {
-            file.touch(scene, part);
+            file.touch(context, part);
         }
     }
 
-    fn is_due(&self, scene: &Scene<'_, '_>, part: PartId) -> bool {
-        self.options.is_stale(scene, part, &self.files)
+    fn is_due(&self, context: &PlanContext<'_, '_>, part: PartId) -> bool {
+        self.options.is_stale(context, part, &self.files)
     }
 
-    fn cut(&self, scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
-        let is_cleared = WORDS.already_in(scene, part);
-        (!is_cleared).then(|| WORDS.clear_once(scene, part, StaleResults::ID, Why::StaleResult))
+    fn cut(&self, context: &PlanContext<'_, '_>, part: PartId) -> Option<Edit> {
+        let is_cleared = WORDS.already_in(context, part);
+        (!is_cleared)
+            .then(|| WORDS.clear_once(context, part, StaleResults::ID, CutReason::StaleResult))
     }
 }
 
 impl StaleResults {
-    fn is_stale(&self, scene: &Scene<'_, '_>, part: PartId, files: &[File]) -> bool {
-        let Some(class) = scene.tool_class(part) else {
+    fn is_stale(&self, context: &PlanContext<'_, '_>, part: PartId, files: &[File]) -> bool {
+        let Some(class) = context.tool_class(part) else {
             return false;
         };
-        let seen = scene.last_use(part);
-        let age = scene.request().saturating_sub(seen.request) as usize;
-        let number = scene.tool_facts().file(part);
+        let seen = context.last_use(part);
+        let age = context.request().saturating_sub(seen.request) as usize;
+        let number = context.tool_facts().file(part);
         let file = number.and_then(|number| files.get(number));
         let reached = |age: usize, limit: usize| limit > 0 && age >= limit;
         if class != ToolClass::Read {
-            return reached(age, self.limit(class, seen.user_turns < scene.user_turns()));
+            return reached(
+                age,
+                self.limit(class, seen.user_turns < context.user_turns()),
+            );
         }
         let Some(file) = file else {
             return reached(age, self.other_files);
         };
-        let untouched = age.min(scene.request().saturating_sub(file.touched) as usize);
+        let untouched = age.min(context.request().saturating_sub(file.touched) as usize);
         let limit = if file.edited_by > Some(part) {
             self.edited_files
-        } else if file.user_turns < scene.user_turns() {
+        } else if file.user_turns < context.user_turns() {
             self.past_files
-        } else if number.is_some_and(|number| scene.is_named(number)) {
+        } else if number.is_some_and(|number| context.is_named(number)) {
             self.named_files
         } else {
             self.other_files
         };
         reached(untouched, limit)
     }
-}
-
-/// The edit that clears a result, unless that was done before.
-fn clear(scene: &Scene<'_, '_>, part: PartId) -> Option<Edit> {
-    let is_cleared = WORDS.already_in(scene, part);
-    (!is_cleared).then(|| WORDS.clear(scene, part, StaleResults::ID, Why::StaleResult))
 }
 
 /// The words for a cleared result. Nothing in them changes from request to request.

@@ -32,9 +32,10 @@ mod older;
 
 use self::older::Older;
 use super::turns_outside_window::conversation;
-use super::{Strategy, digest, options};
-use crate::edit::{Plan, StrategyId};
-use crate::scene::Scene;
+use super::{Strategy, Work, digest};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{Plan, StrategyId};
 
 /// What stands in the place of dropped turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -86,18 +87,24 @@ impl Strategy for SummarizedTurns {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let turns = conversation(scene);
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl SummarizedTurns {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let turns = conversation(context);
         if self.summary == Summary::Model {
-            return by_model::plan(self, scene, &turns);
+            return by_model::plan(self, context, &turns);
         }
-        let older = match Older::before(scene, &turns, self.max_turns) {
+        let older = match Older::before(context, &turns, self.max_turns) {
             Ok(older) => older,
             Err(reason) => return Plan::skip(Self::ID, reason),
         };
         match self.summary {
-            Summary::Digest => older.tell(scene, &[&digest::of(scene, &older.dropped), ""]),
-            Summary::Placeholder | Summary::Model => older.tell(scene, &[""]),
+            Summary::Digest => older.tell(context, &[&digest::of(context, &older.dropped), ""]),
+            Summary::Placeholder | Summary::Model => older.tell(context, &[""]),
         }
     }
 }

@@ -15,10 +15,11 @@
 //!
 //! Idempotent: the same cut is found again.
 
-use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Target, Why};
-use crate::scene::Scene;
-use crate::view::{Role, TurnId};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId, Target};
+use crate::read::view::{Role, TurnId};
 
 options! {
     /// Options of `turns-outside-window`.
@@ -38,15 +39,21 @@ impl Strategy for TurnsOutsideWindow {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let turns = conversation(scene);
-        let cut = cut(scene, &turns, self.max_turns, |turn| {
-            scene.is_user_authored(turn)
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl TurnsOutsideWindow {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let turns = conversation(context);
+        let cut = cut(context, &turns, self.max_turns, |turn| {
+            context.is_user_authored(turn)
         });
         let mut plan = Plan::default();
         for &turn in &turns[..cut] {
             plan.edits
-                .push(scene.drop_turn(turn, Self::ID, Why::OutsideWindow));
+                .push(context.drop_turn(turn, Self::ID, CutReason::OutsideWindow));
         }
         if plan.edits.is_empty() {
             plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
@@ -56,17 +63,17 @@ impl Strategy for TurnsOutsideWindow {
 }
 
 /// The turns that count: all but system turns.
-pub(super) fn conversation(scene: &Scene<'_, '_>) -> Vec<TurnId> {
-    scene
+pub(super) fn conversation(context: &PlanContext<'_, '_>) -> Vec<TurnId> {
+    context
         .turns()
-        .filter(|&turn| scene.role(turn) != Role::System)
+        .filter(|&turn| context.role(turn) != Role::System)
         .collect()
 }
 
 /// How many of the turns lie before the window: at most all but the last `max_turns`, fewer where
 /// that would split a unit or begin the window with a turn that `may_begin` refuses. One walk back.
 pub(super) fn cut(
-    scene: &Scene<'_, '_>,
+    context: &PlanContext<'_, '_>,
     turns: &[TurnId],
     max_turns: usize,
     may_begin: impl Fn(TurnId) -> bool,
@@ -74,7 +81,7 @@ pub(super) fn cut(
     let target = turns.len().saturating_sub(max_turns.max(1));
     let mut earliest_unit = TurnId(u32::MAX);
     for (at, &turn) in turns.iter().enumerate().rev() {
-        earliest_unit = earliest_unit.min(scene.unit(turn));
+        earliest_unit = earliest_unit.min(context.unit(turn));
         if at <= target && earliest_unit >= turn && may_begin(turn) {
             return at;
         }

@@ -18,10 +18,12 @@
 //! Idempotent: what is left is few enough, or cannot go.
 
 use super::turns_outside_window::conversation;
-use super::{Strategy, options};
-use crate::edit::{Plan, SkipReason, StrategyId, Target, Why};
-use crate::scene::Scene;
-use crate::view::{PartKind, TurnId};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId, Target};
+use crate::plan::guard;
+use crate::read::view::{PartKind, TurnId};
 
 options! {
     /// Options of `unimportant-turns`.
@@ -57,19 +59,25 @@ impl Strategy for UnimportantTurns {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let turns = conversation(scene);
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl UnimportantTurns {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let turns = conversation(context);
         let max_turns = self.max_turns.max(1);
         if turns.len() <= max_turns {
             return Plan::skip(Self::ID, SkipReason::NothingToCut);
         }
-        let mut units = units(scene, &turns);
+        let mut units = units(context, &turns);
         units.retain(|unit| !unit.stays);
         units.sort_by(|one, other| {
             let by_score = one.score.total_cmp(&other.score);
             by_score.then(one.first.cmp(&other.first))
         });
-        let mut goes = scene.no_turns();
+        let mut goes = context.no_turns();
         let mut dropped = Vec::new();
         let mut candidates = units.iter();
         let mut left = turns.len();
@@ -85,17 +93,20 @@ impl Strategy for UnimportantTurns {
             if dropped.len() == before {
                 break;
             }
-            let mut wanted = scene.no_turns();
+            let mut wanted = context.no_turns();
             for &turn in &turns {
-                wanted[turn.index()] = goes[scene.unit(turn).index()];
+                wanted[turn.index()] = goes[context.unit(turn).index()];
             }
-            let settled = scene.settle_drops(wanted);
+            let settled = guard::allowed_drops(context, wanted);
             left = turns.iter().filter(|turn| !settled[turn.index()]).count();
         }
         let mut plan = Plan::default();
-        for &turn in turns.iter().filter(|&&turn| goes[scene.unit(turn).index()]) {
+        for &turn in turns
+            .iter()
+            .filter(|&&turn| goes[context.unit(turn).index()])
+        {
             plan.edits
-                .push(scene.drop_turn(turn, Self::ID, Why::Unimportant));
+                .push(context.drop_turn(turn, Self::ID, CutReason::Unimportant));
         }
         if plan.edits.is_empty() {
             plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
@@ -105,13 +116,13 @@ impl Strategy for UnimportantTurns {
 }
 
 /// The units in order of their first turn.
-fn units(scene: &Scene<'_, '_>, turns: &[TurnId]) -> Vec<Unit> {
+fn units(context: &PlanContext<'_, '_>, turns: &[TurnId]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
-    let mut at_of = vec![usize::MAX; scene.no_turns().len()];
+    let mut at_of = vec![usize::MAX; context.no_turns().len()];
     for (at, &turn) in turns.iter().enumerate() {
-        let first = scene.unit(turn);
-        let score = score(scene, turn, at, turns.len());
-        let stays = scene.why_stays(turn).is_some();
+        let first = context.unit(turn);
+        let score = score(context, turn, at, turns.len());
+        let stays = guard::why_turn_stays(context, turn).is_some();
         match units.get_mut(at_of[first.index()]) {
             Some(unit) => {
                 unit.score = unit.score.min(score);
@@ -136,12 +147,12 @@ fn units(scene: &Scene<'_, '_>, turns: &[TurnId]) -> Vec<Unit> {
     clippy::cast_precision_loss,
     reason = "counts of turns and characters are far below 2^53"
 )]
-fn score(scene: &Scene<'_, '_>, turn: TurnId, at: usize, turns: usize) -> f64 {
+fn score(context: &PlanContext<'_, '_>, turn: TurnId, at: usize, turns: usize) -> f64 {
     let mut chars = 0;
     let mut calls = false;
-    for part in scene.parts(turn) {
-        match scene.kind(part) {
-            PartKind::Text => chars += scene.chars(part),
+    for part in context.parts(turn) {
+        match context.kind(part) {
+            PartKind::Text => chars += context.chars(part),
             PartKind::Call => calls = true,
             _ => {}
         }

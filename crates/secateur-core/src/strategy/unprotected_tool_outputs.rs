@@ -21,12 +21,14 @@
 
 use super::cleared::Words;
 use super::head_and_tail::HeadAndTail;
-use super::tool_names::Patterns;
-use super::{Strategy, options};
-use crate::edit::{Edit, Plan, SkipReason, StrategyId, Target, Why};
-use crate::placeholder::Style;
-use crate::scene::{PartState, Scene};
-use crate::view::{PartId, PartKind, TurnId};
+use super::{Strategy, Work};
+use crate::options::options;
+use crate::plan::context::PlanContext;
+use crate::plan::draft::PartState;
+use crate::plan::edit::{CutReason, Edit, Plan, SkipReason, StrategyId, Target};
+use crate::plan::placeholder::Style;
+use crate::read::view::{PartId, PartKind, TurnId};
+use crate::tools::names::Patterns;
 
 options! {
     /// Options of `unprotected-tool-outputs`.
@@ -74,33 +76,38 @@ impl UnprotectedToolOutputs {
     }
 
     /// The outputs before the boundary that may be cut, newest call first.
-    fn eligible(&self, scene: &Scene<'_, '_>, boundary: TurnId, plan: &mut Plan) -> Vec<PartId> {
+    fn eligible(
+        &self,
+        context: &PlanContext<'_, '_>,
+        boundary: TurnId,
+        plan: &mut Plan,
+    ) -> Vec<PartId> {
         let protected = Patterns::new(&self.protected_tools);
         let mut found: Vec<(PartId, PartId)> = Vec::new();
-        let old = scene.turns().take_while(|&turn| turn <= boundary);
-        for part in old.flat_map(|turn| scene.parts(turn)) {
-            if scene.kind(part) != PartKind::Result {
+        let old = context.turns().take_while(|&turn| turn <= boundary);
+        for part in old.flat_map(|turn| context.parts(turn)) {
+            if context.kind(part) != PartKind::Result {
                 continue;
             }
-            let Some(call) = scene.call_of(part) else {
+            let Some(call) = context.call_of(part) else {
                 plan.leave(Some(Self::ID), Target::Part(part), SkipReason::BrokenPair);
                 continue;
             };
             // Results and the user's next words can share a turn: those results stand before them.
-            if scene.turn_of(call).is_none_or(|turn| turn >= boundary) {
+            if context.turn_of(call).is_none_or(|turn| turn >= boundary) {
                 continue;
             }
-            let name = scene.tool_name(part);
+            let name = context.tool_name(part);
             let refused = if protected.match_any(name.as_deref().unwrap_or_default()) {
                 Some(SkipReason::ToolIsProtected)
-            } else if scene.has_media(part) {
+            } else if context.has_media(part) {
                 Some(SkipReason::Media)
             } else {
                 None
             };
             match refused {
                 Some(reason) => plan.leave(Some(Self::ID), Target::Part(part), reason),
-                None if self.keep_errors && scene.is_error(part) => {}
+                None if self.keep_errors && context.is_error(part) => {}
                 None => found.push((call, part)),
             }
         }
@@ -108,15 +115,15 @@ impl UnprotectedToolOutputs {
         found.into_iter().rev().map(|(_, result)| result).collect()
     }
 
-    fn cut(&self, scene: &Scene<'_, '_>, result: PartId) -> Option<Edit> {
+    fn cut(&self, context: &PlanContext<'_, '_>, result: PartId) -> Option<Edit> {
         let words = self.words();
-        if scene.state(result) == PartState::Cleared || words.already_in(scene, result) {
+        if context.state(result) == PartState::Cleared || words.already_in(context, result) {
             return None;
         }
         if self.keep_head_chars == 0 && self.keep_tail_chars == 0 {
-            return Some(words.clear(scene, result, Self::ID, Why::UnprotectedToolOutput));
+            return Some(words.clear(context, result, Self::ID, CutReason::UnprotectedToolOutput));
         }
-        if scene.state(result) != PartState::Whole {
+        if context.state(result) != PartState::Whole {
             return None;
         }
         let kept = HeadAndTail {
@@ -124,7 +131,7 @@ impl UnprotectedToolOutputs {
             tail_chars: self.keep_tail_chars,
             snap_to_lines: self.snap_to_lines,
         };
-        kept.trim(scene, result, Self::ID, Why::UnprotectedToolOutput)
+        kept.trim(context, result, Self::ID, CutReason::UnprotectedToolOutput)
     }
 }
 
@@ -133,16 +140,22 @@ impl Strategy for UnprotectedToolOutputs {
         Self::ID
     }
 
-    fn plan(&self, scene: &Scene<'_, '_>) -> Plan {
-        let Some(boundary) = boundary(scene, self.skip_user_turns) else {
+    fn work(&self) -> Work<'_> {
+        Work::Whole(Box::new(|context| self.plan(context)))
+    }
+}
+
+impl UnprotectedToolOutputs {
+    fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
+        let Some(boundary) = boundary(context, self.skip_user_turns) else {
             return Plan::skip(Self::ID, SkipReason::TooFewTurns);
         };
         let mut plan = Plan::default();
-        let eligible = self.eligible(scene, boundary, &mut plan);
+        let eligible = self.eligible(context, boundary, &mut plan);
         let (mut seen_tokens, mut freed_tokens) = (0, 0);
         let mut beyond = Vec::new();
         for result in eligible {
-            let tokens = tokens(scene.chars(result));
+            let tokens = tokens(context.chars(result));
             seen_tokens += tokens;
             if seen_tokens > self.protect_tokens || self.protect_tokens == 0 {
                 freed_tokens += tokens;
@@ -156,7 +169,7 @@ impl Strategy for UnprotectedToolOutputs {
         let cuts = beyond
             .into_iter()
             .rev()
-            .filter_map(|result| self.cut(scene, result));
+            .filter_map(|result| self.cut(context, result));
         plan.edits.extend(cuts);
         if plan.edits.is_empty() && plan.skips.is_empty() {
             plan.leave(Some(Self::ID), Target::Request, SkipReason::NothingToCut);
@@ -171,13 +184,13 @@ fn tokens(chars: usize) -> usize {
 
 /// The turn from which on everything is protected: the `skip`-th last turn that a user wrote.
 /// `None` with fewer; behind the last turn for 0.
-fn boundary(scene: &Scene<'_, '_>, skip: usize) -> Option<TurnId> {
+fn boundary(context: &PlanContext<'_, '_>, skip: usize) -> Option<TurnId> {
     match skip.checked_sub(1) {
         None => Some(TurnId(u32::MAX)),
-        Some(skip) => scene
+        Some(skip) => context
             .turns()
             .rev()
-            .filter(|&turn| scene.is_user_authored(turn))
+            .filter(|&turn| context.is_user_authored(turn))
             .nth(skip),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use secateur_core::edit::Action;
+use secateur_core::internal::edit::Action;
 use serde_json::Value;
 
 use crate::data::{Data, body, index, messages_of, policy, run as prune};

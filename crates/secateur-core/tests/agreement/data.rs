@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::{Outcome, Request, prune};
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ pub(crate) fn policy(preset: &str, settings: &[String]) -> Policy {
 
 pub(crate) fn run<'a>(body: &'a str, policy: &Policy) -> Outcome<'a> {
     let request = Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     };
     let outcome = prune(body.as_bytes(), &request, policy);

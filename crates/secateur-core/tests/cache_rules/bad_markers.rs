@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use secateur_core::Limits;
 use secateur_core::cost::cache::{BlockList, CacheKind};
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::Limits;
+use secateur_core::dialect::{self, Dialect};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use secateur_testkit::session::agent_session;
@@ -113,12 +113,12 @@ fn marked(body: &Value, odd: &Odd) -> String {
 }
 
 fn blocks_of(body: &[u8]) -> BlockList {
-    BlockList::of(body, DialectId::AnthropicMessages, CacheKind::Marked).unwrap()
+    BlockList::of(body, Dialect::AnthropicMessages, CacheKind::Marked).unwrap()
 }
 
 #[test]
 fn odd_markers_are_passed_on_and_counted_alike() {
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     let request = Request {
         dialect: Some(dialect),
         ..Request::default()

@@ -1,6 +1,6 @@
 //! Clients: a conversation as the requests that an agent makes of it, each with the markers that it sets.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::{Value, json};
 
 /// Where a client puts its markers.
@@ -53,10 +53,10 @@ impl Marks {
 }
 
 /// The conversation's elements in a body of this dialect.
-pub(crate) fn list(dialect: DialectId) -> &'static str {
+pub(crate) fn list(dialect: Dialect) -> &'static str {
     match dialect {
-        DialectId::OpenaiResponses => "input",
-        DialectId::GeminiGenerateContent => "contents",
+        Dialect::OpenaiResponses => "input",
+        Dialect::GeminiGenerateContent => "contents",
         _ => "messages",
     }
 }
@@ -71,7 +71,7 @@ fn is_of_model(item: &Value) -> bool {
 }
 
 /// The bodies that an agent sent, from the first request of the conversation to its last.
-pub(crate) fn requests(whole: &Value, dialect: DialectId) -> Vec<Value> {
+pub(crate) fn requests(whole: &Value, dialect: Dialect) -> Vec<Value> {
     let key = list(dialect);
     let items = whole[key].as_array().unwrap();
     let mut ends: Vec<usize> = (1..items.len())

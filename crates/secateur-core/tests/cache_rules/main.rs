@@ -17,10 +17,10 @@ mod sessions;
 
 use client::{Marks, list, mark_anthropic, requests};
 use provider::Provider;
+use secateur_core::Limits;
 use secateur_core::cost::cache::CacheKind;
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::edit::{Action, Mark, MarkPlace};
-use secateur_core::json::Limits;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::edit::{Action, Mark, MarkPlace};
 use secateur_core::policy::Policy;
 use secateur_core::report::Report;
 use secateur_core::{Request, prune};
@@ -31,7 +31,7 @@ use serde_json::Value;
 pub(crate) struct Play<'p> {
     pub(crate) label: String,
     pub(crate) model: &'p str,
-    pub(crate) dialect: DialectId,
+    pub(crate) dialect: Dialect,
     pub(crate) policy: &'p Policy,
     /// Decides the requests before which everything expires; `None`: no pauses.
     pub(crate) pauses: Option<u64>,
@@ -62,7 +62,7 @@ fn strip(value: &mut Value) {
 }
 
 /// The messages of a body without markers.
-fn stripped(body: &[u8], dialect: DialectId) -> Vec<Value> {
+fn stripped(body: &[u8], dialect: Dialect) -> Vec<Value> {
     let mut body: Value = serde_json::from_slice(body).unwrap();
     strip(&mut body);
     body[list(dialect)].as_array().unwrap().clone()
@@ -167,7 +167,7 @@ impl Play<'_> {
 }
 
 /// Whether a request ends with something that the user wrote.
-fn user_spoke(body: &Value, dialect: DialectId) -> bool {
+fn user_spoke(body: &Value, dialect: Dialect) -> bool {
     let text = serde_json::to_vec(body).unwrap();
     let view = dialect::read(&text, dialect, &Limits::default()).unwrap();
     view.turn_ids()
@@ -229,7 +229,7 @@ fn markers_are_in_order(label: &str, input: &[u8], output: &[u8], report: &Repor
 }
 
 /// Content given as a string is still a string.
-fn strings_stay(label: &str, body: &Value, output: &[u8], report: &Report, dialect: DialectId) {
+fn strings_stay(label: &str, body: &Value, output: &[u8], report: &Report, dialect: Dialect) {
     let after: Value = serde_json::from_slice(output).unwrap();
     let (before, after) = (&body[list(dialect)], &after[list(dialect)]);
     let count = |list: &Value| {
@@ -247,7 +247,7 @@ fn strings_stay(label: &str, body: &Value, output: &[u8], report: &Report, diale
 
 /// The requests of an Anthropic client.
 pub(crate) fn anthropic(whole: &Value, marks: Marks) -> Vec<Value> {
-    let mut bodies = requests(whole, DialectId::AnthropicMessages);
+    let mut bodies = requests(whole, Dialect::AnthropicMessages);
     for body in &mut bodies {
         mark_anthropic(body, marks);
     }

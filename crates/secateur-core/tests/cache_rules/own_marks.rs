@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::Limits;
+use secateur_core::Limits;
+use secateur_core::dialect::{self, Dialect};
 use secateur_core::policy::Policy;
 use secateur_core::receipt::{Basis, Cache, Counts, Receipt};
 use secateur_core::report::{CacheHit, Verdict};
@@ -32,7 +32,7 @@ fn blocks() -> Value {
 
 fn run(body: &[u8]) -> Outcome<'_> {
     let request = Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     };
     let outcome = prune(body, &request, &policy("steady"));
@@ -140,8 +140,7 @@ fn the_receipt_says_what_marking_saves() {
         !report.cached.covers_turns,
         "the client's own markers cover nothing"
     );
-    let read =
-        |body| dialect::read(body, DialectId::AnthropicMessages, &Limits::default()).unwrap();
+    let read = |body| dialect::read(body, Dialect::AnthropicMessages, &Limits::default()).unwrap();
     let (before, after) = (read(input.as_bytes()), read(&outcome.body));
     let count =
         |texts: &mut dyn Iterator<Item = Cow<'_, str>>| texts.map(|text| text.len() / 4).sum();
@@ -173,15 +172,15 @@ fn the_receipt_says_what_marking_saves() {
 fn a_marked_conversation_gets_cheaper_from_the_third_request_on() {
     let whole: Value = {
         let session = secateur_testkit::session::agent_session(5, 60);
-        let body = session.body(DialectId::AnthropicMessages);
+        let body = session.body(Dialect::AnthropicMessages);
         let mut body: Value = serde_json::from_slice(&body).unwrap();
         body["system"] = json!([{"type": "text", "text": "You are a coding agent. ".repeat(800)}]);
         body
     };
     let policy = policy("steady");
-    let mut direct = crate::Provider::new("claude-opus-4-6", DialectId::AnthropicMessages, 0.5);
-    let mut marked = crate::Provider::new("claude-opus-4-6", DialectId::AnthropicMessages, 0.5);
-    let bodies = crate::requests(&whole, DialectId::AnthropicMessages);
+    let mut direct = crate::Provider::new("claude-opus-4-6", Dialect::AnthropicMessages, 0.5);
+    let mut marked = crate::Provider::new("claude-opus-4-6", Dialect::AnthropicMessages, 0.5);
+    let bodies = crate::requests(&whole, Dialect::AnthropicMessages);
     for body in &bodies {
         let input = body.to_string();
         let outcome = prune(input.as_bytes(), &Request::default(), &policy);

@@ -1,7 +1,7 @@
 //! The provider's side: what it is sent, what it reads from its cache, and what it bills.
 
+use secateur_core::Dialect;
 use secateur_core::cost::cache::{BlockList, BlockPlace, CacheKind, SimulatedCache};
-use secateur_core::dialect::DialectId;
 use secateur_core::models::Terms;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub(crate) struct Provider {
     cache: SimulatedCache,
     terms: Terms,
     model: String,
-    dialect: DialectId,
+    dialect: Dialect,
     seconds: f64,
     /// Between two requests.
     step_seconds: f64,
@@ -30,7 +30,7 @@ pub(crate) struct Read {
 }
 
 impl Provider {
-    pub(crate) fn new(model: &str, dialect: DialectId, step_seconds: f64) -> Self {
+    pub(crate) fn new(model: &str, dialect: Dialect, step_seconds: f64) -> Self {
         Self {
             cache: SimulatedCache::default(),
             terms: Terms::of(Some(model), Some(dialect)),
@@ -57,7 +57,7 @@ impl Provider {
     pub(crate) fn send(&mut self, body: &[u8]) -> Read {
         let rules = &self.terms.rules;
         let mut prompt = BlockList::of(body, self.dialect, rules.kind).unwrap();
-        if self.dialect == DialectId::AnthropicMessages {
+        if self.dialect == Dialect::AnthropicMessages {
             // Thinking of earlier turns is not billed.
             for thinking in prompt
                 .blocks
@@ -87,7 +87,7 @@ impl Provider {
 }
 
 /// Where a block ends in the body. Tools and instructions end where the messages begin.
-fn end_of(body: &[u8], dialect: DialectId, place: BlockPlace) -> usize {
+fn end_of(body: &[u8], dialect: Dialect, place: BlockPlace) -> usize {
     let text = std::str::from_utf8(body).unwrap();
     let members: HashMap<&str, &RawValue> = serde_json::from_str(text).unwrap();
     let items_text = members[list(dialect)].get();

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_testkit::session::{agent_session, support_chat};
 use serde_json::{Value, json};
@@ -71,13 +71,13 @@ fn one_run(mut body: Value) -> Value {
     body
 }
 
-fn body(session: &secateur_testkit::Conversation, dialect: DialectId) -> Value {
+fn body(session: &secateur_testkit::Conversation, dialect: Dialect) -> Value {
     serde_json::from_slice(&session.body(dialect)).unwrap()
 }
 
 #[test]
 fn no_marked_session_costs_more_and_reads_are_predicted() {
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     let mut all = Seen::default();
     for (name, policy) in policies() {
         for marks in Marks::ALL {
@@ -114,7 +114,7 @@ fn no_marked_session_costs_more_and_reads_are_predicted() {
 
 #[test]
 fn no_marked_session_costs_more_with_pauses() {
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     for (name, policy) in policies() {
         for (seed, marks) in (0..).zip(Marks::ALL) {
             let mut seen = Seen::default();
@@ -135,11 +135,11 @@ fn no_marked_session_costs_more_with_pauses() {
 #[test]
 fn no_session_of_other_providers_costs_more() {
     let providers = [
-        ("gpt-6.1-sol", DialectId::OpenaiResponses),
-        ("gpt-5.5", DialectId::OpenaiResponses),
-        ("gpt-6.1-sol", DialectId::OpenaiChat),
-        ("gpt-5.5", DialectId::OpenaiChat),
-        ("gemini-2.5-pro", DialectId::GeminiGenerateContent),
+        ("gpt-6.1-sol", Dialect::OpenaiResponses),
+        ("gpt-5.5", Dialect::OpenaiResponses),
+        ("gpt-6.1-sol", Dialect::OpenaiChat),
+        ("gpt-5.5", Dialect::OpenaiChat),
+        ("gemini-2.5-pro", Dialect::GeminiGenerateContent),
     ];
     for (name, policy) in policies() {
         for (model, dialect) in providers {
@@ -186,7 +186,7 @@ fn no_real_session_costs_more() {
         let play = Play {
             label: format!("{name}, {marks:?}, session {number}"),
             model: "claude-opus-4-6",
-            dialect: DialectId::AnthropicMessages,
+            dialect: Dialect::AnthropicMessages,
             policy,
             pauses: (number % 2 == 0).then_some(number as u64),
         };

@@ -1,9 +1,9 @@
 //! What holds for every strategy on any conversation.
 
 use proptest::prelude::*;
+use secateur_core::Limits;
 use secateur_core::check::check;
-use secateur_core::dialect::{DialectId, read};
-use secateur_core::json::Limits;
+use secateur_core::dialect::{Dialect, read};
 use secateur_core::report::Verdict;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ proptest! {
     #[test]
     fn the_output_is_smaller_acceptable_and_settled(
         steps in proptest::collection::vec(step(), 1..24), list in 0..LISTS.len(),
-        dialect in proptest::sample::select(&DialectId::ALL[..]),
+        dialect in proptest::sample::select(&Dialect::ALL[..]),
     ) {
         let mut all = vec![user("Begin.")];
         all.extend(steps);
@@ -96,7 +96,7 @@ proptest! {
     #[test]
     fn no_line_of_a_file_is_lost(
         reads in proptest::collection::vec((0..60usize, 1..40usize), 2..10),
-        dialect in proptest::sample::select(&DialectId::ALL[..]),
+        dialect in proptest::sample::select(&Dialect::ALL[..]),
     ) {
         let mut all = vec![user("Begin.")];
         for &(from, count) in &reads {

@@ -1,6 +1,6 @@
 //! One conversation, written in any of the four dialects, and the checks that every test makes on it.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::report::Verdict;
 use secateur_core::{Outcome, Request, prune};
@@ -49,7 +49,7 @@ pub(crate) fn failed(name: &'static str, args: Value, result: impl Into<String>)
 }
 
 /// The body of a request, with a system text if there is one.
-pub(crate) fn body(dialect: DialectId, system: &str, steps: &[Step]) -> String {
+pub(crate) fn body(dialect: Dialect, system: &str, steps: &[Step]) -> String {
     let turns: Vec<Value> = steps
         .iter()
         .enumerate()
@@ -59,9 +59,9 @@ pub(crate) fn body(dialect: DialectId, system: &str, steps: &[Step]) -> String {
     body[dialect.facts().list_key] = Value::Array(turns);
     if !system.is_empty() {
         match dialect {
-            DialectId::OpenaiResponses => body["instructions"] = json!(system),
-            DialectId::AnthropicMessages => body["system"] = json!(system),
-            DialectId::GeminiGenerateContent => {
+            Dialect::OpenaiResponses => body["instructions"] = json!(system),
+            Dialect::AnthropicMessages => body["system"] = json!(system),
+            Dialect::GeminiGenerateContent => {
                 body["systemInstruction"] = json!({"parts": [{"text": system}]});
             }
             _ => {
@@ -73,26 +73,26 @@ pub(crate) fn body(dialect: DialectId, system: &str, steps: &[Step]) -> String {
     body.to_string()
 }
 
-fn turns(dialect: DialectId, at: usize, step: &Step) -> Vec<Value> {
+fn turns(dialect: Dialect, at: usize, step: &Step) -> Vec<Value> {
     let id = format!("call_{at}");
     match (dialect, step) {
-        (DialectId::GeminiGenerateContent, Step::User(text)) => {
+        (Dialect::GeminiGenerateContent, Step::User(text)) => {
             vec![json!({"role": "user", "parts": [{"text": text}]})]
         }
-        (DialectId::GeminiGenerateContent, Step::Assistant(text)) => {
+        (Dialect::GeminiGenerateContent, Step::Assistant(text)) => {
             vec![json!({"role": "model", "parts": [{"text": text}]})]
         }
-        (DialectId::GeminiGenerateContent, Step::Thought(thought, text)) => vec![
+        (Dialect::GeminiGenerateContent, Step::Thought(thought, text)) => vec![
             json!({"role": "model", "parts": [{"text": thought, "thought": true}, {"text": text}]}),
         ],
         (_, Step::User(text)) => vec![json!({"role": "user", "content": text})],
         (_, Step::Assistant(text)) => vec![json!({"role": "assistant", "content": text})],
-        (DialectId::AnthropicMessages, Step::Thought(thought, text)) => {
+        (Dialect::AnthropicMessages, Step::Thought(thought, text)) => {
             vec![json!({"role": "assistant", "content": [
                 {"type": "thinking", "thinking": thought, "signature": "c2ln"},
                 {"type": "text", "text": text}]})]
         }
-        (DialectId::OpenaiResponses, Step::Thought(thought, text)) => vec![
+        (Dialect::OpenaiResponses, Step::Thought(thought, text)) => vec![
             json!({"type": "reasoning", "id": id, "summary": [], "encrypted_content": thought}),
             json!({"role": "assistant", "content": text}),
         ],
@@ -102,7 +102,7 @@ fn turns(dialect: DialectId, at: usize, step: &Step) -> Vec<Value> {
     }
 }
 
-fn exchange(dialect: DialectId, id: &str, step: &Step) -> Vec<Value> {
+fn exchange(dialect: Dialect, id: &str, step: &Step) -> Vec<Value> {
     let Step::Tool {
         name,
         args,
@@ -113,17 +113,17 @@ fn exchange(dialect: DialectId, id: &str, step: &Step) -> Vec<Value> {
         return Vec::new();
     };
     match dialect {
-        DialectId::AnthropicMessages => vec![
+        Dialect::AnthropicMessages => vec![
             json!({"role": "assistant", "content": [
                 {"type": "tool_use", "id": id, "name": name, "input": args}]}),
             json!({"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error}]}),
         ],
-        DialectId::OpenaiResponses => vec![
+        Dialect::OpenaiResponses => vec![
             json!({"type": "function_call", "call_id": id, "name": name, "arguments": args.to_string()}),
             json!({"type": "function_call_output", "call_id": id, "output": result}),
         ],
-        DialectId::GeminiGenerateContent => {
+        Dialect::GeminiGenerateContent => {
             let key = if *is_error { "error" } else { "output" };
             vec![
                 json!({"role": "model", "parts": [{"functionCall": {"name": name, "args": args}}]}),
@@ -150,7 +150,7 @@ pub(crate) fn policy(strategies: &[&str], settings: &str) -> Policy {
     Policy::resolve(None, Some(&text), &[]).unwrap()
 }
 
-pub(crate) fn run<'a>(dialect: DialectId, body: &'a str, policy: &Policy) -> Outcome<'a> {
+pub(crate) fn run<'a>(dialect: Dialect, body: &'a str, policy: &Policy) -> Outcome<'a> {
     let request = Request {
         dialect: Some(dialect),
         ..Request::default()
@@ -161,7 +161,7 @@ pub(crate) fn run<'a>(dialect: DialectId, body: &'a str, policy: &Policy) -> Out
 }
 
 /// Prunes, checks that the output is smaller and that pruning it again changes nothing.
-pub(crate) fn pruned(dialect: DialectId, body: &str, policy: &Policy) -> String {
+pub(crate) fn pruned(dialect: Dialect, body: &str, policy: &Policy) -> String {
     let outcome = run(dialect, body, policy);
     assert_eq!(
         outcome.report.verdict,
@@ -180,7 +180,7 @@ pub(crate) fn pruned(dialect: DialectId, body: &str, policy: &Policy) -> String 
 }
 
 /// Checks that nothing is done, and returns the reasons why.
-pub(crate) fn untouched(dialect: DialectId, body: &str, policy: &Policy) -> Vec<&'static str> {
+pub(crate) fn untouched(dialect: Dialect, body: &str, policy: &Policy) -> Vec<&'static str> {
     let outcome = run(dialect, body, policy);
     assert_eq!(
         outcome.report.verdict,

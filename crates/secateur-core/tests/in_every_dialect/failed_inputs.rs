@@ -1,7 +1,7 @@
 //! `failed-inputs` in every dialect.
 
 use crate::conversation::{Step, assistant, body, failed, policy, pruned, tool, untouched, user};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::{Value, json};
 
 fn write_args() -> Value {
@@ -20,7 +20,7 @@ fn talk(call: Step, turns_after: usize) -> Vec<Step> {
 #[test]
 fn long_arguments_of_a_failed_call_become_notes() {
     let policy = policy(&["failed-inputs"], "");
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let steps = talk(failed("write", write_args(), "Error: disk full"), 4);
         let out = pruned(dialect, &body(dialect, "", &steps), &policy);
         assert!(
@@ -36,7 +36,7 @@ fn long_arguments_of_a_failed_call_become_notes() {
 #[test]
 fn calls_that_worked_or_failed_just_now_or_are_small_stay() {
     let policy = policy(&["failed-inputs"], "");
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let worked = talk(tool("write", write_args(), "written"), 6);
         untouched(dialect, &body(dialect, "", &worked), &policy);
         let recent = talk(failed("write", write_args(), "Error: disk full"), 3);
@@ -49,7 +49,7 @@ fn calls_that_worked_or_failed_just_now_or_are_small_stay() {
 #[test]
 fn a_signed_call_stays() {
     let text = body(
-        DialectId::GeminiGenerateContent,
+        Dialect::GeminiGenerateContent,
         "",
         &talk(failed("write", write_args(), "Error: disk full"), 6),
     );
@@ -60,6 +60,6 @@ fn a_signed_call_stays() {
     );
     assert_ne!(text, signed);
     let policy = policy(&["failed-inputs"], "");
-    let reasons = untouched(DialectId::GeminiGenerateContent, &signed, &policy);
+    let reasons = untouched(Dialect::GeminiGenerateContent, &signed, &policy);
     assert_eq!(reasons, ["signed"]);
 }

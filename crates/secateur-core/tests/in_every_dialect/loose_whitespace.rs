@@ -1,8 +1,8 @@
 //! M3 in every dialect: what it reaches, what stays verbatim, who claims the request.
 
 use proptest::prelude::*;
-use secateur_core::dialect::DialectId;
-use secateur_core::edit::SkipReason;
+use secateur_core::Dialect;
+use secateur_core::internal::edit::SkipReason;
 use secateur_core::mechanic::{Mechanic, MechanicSet};
 use secateur_core::policy::Policy;
 use secateur_core::report::{Report, Verdict};
@@ -58,7 +58,7 @@ fn skip_of(report: &Report, mechanic: Mechanic) -> Option<SkipReason> {
 #[test]
 fn each_toggle_reaches_its_roles_and_nothing_else() {
     let system = format!("system {}", loose(5));
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let text = body(dialect, &system, &talk());
         for (settings, roles) in [
             ("compress_system_enabled = true", &["system"][..]),
@@ -94,7 +94,7 @@ fn each_toggle_reaches_its_roles_and_nothing_else() {
 
 #[test]
 fn without_a_toggle_it_is_off_and_the_legacy_key_changes_nothing() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let text = body(dialect, "", &talk());
         let policy = m3("auto_compress_enabled = true\ncompress_tool_text = true");
         untouched(dialect, &text, &policy);
@@ -107,7 +107,7 @@ fn without_a_toggle_it_is_off_and_the_legacy_key_changes_nothing() {
 
 #[test]
 fn the_report_says_what_was_saved() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let text = body(dialect, "", &talk());
         let outcome = run(dialect, &text, &both());
         let report = outcome.report;
@@ -138,7 +138,7 @@ fn both_thresholds_count_exactly() {
     ] {
         let text = sized(chars, redundant);
         assert_eq!(text.chars().count(), chars);
-        let report = run(DialectId::OpenaiChat, &text, &both()).report;
+        let report = run(Dialect::OpenaiChat, &text, &both()).report;
         let expected = if fires {
             Verdict::Pruned
         } else {
@@ -157,7 +157,7 @@ fn a_large_code_block_or_json_payload_is_not_redundant() {
         format!("{{\n{}  \"z\": 1\n}}", "    \"a\":   1,\n".repeat(60)),
         "    def f():\n            return 1\n".repeat(40),
     ] {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let body = body(dialect, "", &[user(text.clone())]);
             untouched(dialect, &body, &both());
             let report = run(dialect, &body, &both()).report;
@@ -173,7 +173,7 @@ fn a_large_code_block_or_json_payload_is_not_redundant() {
 fn escapes_beside_the_cuts_stay_as_they_are_written() {
     let words = r"caf\u00e9 \/  \u0020 tab\u0009end \ud83d\ude42  x\n\n\n\ny ".repeat(12);
     let text = format!(r#"{{"messages":[{{"role":"user","content":"{words}z"}}]}}"#);
-    let out = pruned(DialectId::OpenaiChat, &text, &both());
+    let out = pruned(Dialect::OpenaiChat, &text, &both());
     assert!(
         out.contains(r"caf\u00e9 \/ tab\u0009end \ud83d\ude42 x\n\ny "),
         "{out}"
@@ -182,7 +182,7 @@ fn escapes_beside_the_cuts_stay_as_they_are_written() {
 
 #[test]
 fn texts_of_white_space_only_are_never_emptied() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let steps = [user(" ".repeat(600)), assistant("ok"), user("q")];
         let reasons = untouched(dialect, &body(dialect, "", &steps), &both());
         assert!(
@@ -203,11 +203,7 @@ fn signed_texts_thinking_and_media_stay() {
             {"type": "thinking", "thinking": loose, "signature": "c2ln"},
             {"type": "text", "text": "ok"}]},
         {"role": "user", "content": "q"}]});
-    let out = pruned(
-        DialectId::AnthropicMessages,
-        &anthropic.to_string(),
-        &both(),
-    );
+    let out = pruned(Dialect::AnthropicMessages, &anthropic.to_string(), &both());
     assert_eq!(
         out.matches(&escaped(&loose)).count(),
         2,
@@ -217,11 +213,7 @@ fn signed_texts_thinking_and_media_stay() {
         {"role": "user", "parts": [{"text": "q"}]},
         {"role": "model", "parts": [{"text": loose, "thoughtSignature": "c2ln"}]},
         {"role": "user", "parts": [{"text": "q"}]}]});
-    untouched(
-        DialectId::GeminiGenerateContent,
-        &gemini.to_string(),
-        &both(),
-    );
+    untouched(Dialect::GeminiGenerateContent, &gemini.to_string(), &both());
 }
 
 #[test]
@@ -232,7 +224,7 @@ fn thinking_that_is_bound_to_a_changed_text_goes_with_it() {
             {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
             {"type": "text", "text": "ok"}]},
         {"role": "user", "content": "q2"}], "system": loose(12)});
-    let out = pruned(DialectId::AnthropicMessages, &bound.to_string(), &both());
+    let out = pruned(Dialect::AnthropicMessages, &bound.to_string(), &both());
     assert!(
         !out.contains("\"thinking\""),
         "system stands before every turn: {out}"
@@ -240,7 +232,7 @@ fn thinking_that_is_bound_to_a_changed_text_goes_with_it() {
     let alone = bound
         .to_string()
         .replace("claude-fable-5-1", "claude-sonnet-4-5");
-    assert!(pruned(DialectId::AnthropicMessages, &alone, &both()).contains("\"thinking\""));
+    assert!(pruned(Dialect::AnthropicMessages, &alone, &both()).contains("\"thinking\""));
 }
 
 #[test]
@@ -249,7 +241,7 @@ fn the_cap_lets_one_mechanic_at_a_request() {
                [m3]\ncompress_user_turns_enabled = true\n";
     let policy = Policy::resolve(None, Some(all), &[]).unwrap();
     let others: MechanicSet = [Mechanic::M1, Mechanic::M8].into_iter().collect();
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let steps: Vec<Step> = (0..30)
             .map(|at| match at % 2 {
                 0 => user(loose(1)),
@@ -288,8 +280,8 @@ fn the_cap_lets_one_mechanic_at_a_request() {
 #[test]
 fn a_body_whose_history_is_elsewhere_is_left_alone() {
     let text = json!({"previous_response_id": "resp_1", "input": loose(20)}).to_string();
-    untouched(DialectId::OpenaiResponses, &text, &both());
-    let report = run(DialectId::OpenaiResponses, &text, &both()).report;
+    untouched(Dialect::OpenaiResponses, &text, &both());
+    let report = run(Dialect::OpenaiResponses, &text, &both()).report;
     assert_eq!(
         skip_of(&report, Mechanic::M3),
         Some(SkipReason::HistoryIsElsewhere)
@@ -316,10 +308,7 @@ fn mistakes_in_the_table_are_explained() {
         "a mechanic of its own: {found}"
     );
     let found = error("[repeated-line]\nmin_chars = 1\n");
-    assert!(
-        found.contains("did you mean `repeated-lines`?"),
-        "{found}"
-    );
+    assert!(found.contains("did you mean `repeated-lines`?"), "{found}");
     let found = error("[long-arrivals]\nother_tool = true\n");
     assert!(found.contains("did you mean `other_tools`?"), "{found}");
 }
@@ -329,7 +318,7 @@ proptest! {
     fn any_text_comes_out_smaller_and_stays_put(
         text in "([a-z+`{}\\[\\]\"0-9:|>-]{0,4}[ \\t\\n]{0,4}){0,60}", at in 0..4usize,
     ) {
-        let dialect = DialectId::ALL[at];
+        let dialect = Dialect::ALL[at];
         let settings = "compress_system_enabled = true\ncompress_user_turns_enabled = true\n\
             compress_tool_text = true\nmin_body_chars = 0\nmin_redundant_pct = 0.0";
         let policy = m3(settings);

@@ -1,7 +1,7 @@
 //! `old-thinking`: what it does in each dialect.
 
 use crate::conversation::{Step, assistant, body, policy, pruned, run, tool, untouched, user};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::json;
 
 fn talk(rounds: usize) -> Vec<Step> {
@@ -21,9 +21,9 @@ fn talk(rounds: usize) -> Vec<Step> {
 fn blocks_of_older_turns_go_whole() {
     let policy = policy(&["old-thinking"], "");
     for dialect in [
-        DialectId::AnthropicMessages,
-        DialectId::GeminiGenerateContent,
-        DialectId::OpenaiChat,
+        Dialect::AnthropicMessages,
+        Dialect::GeminiGenerateContent,
+        Dialect::OpenaiChat,
     ] {
         let out = pruned(dialect, &body(dialect, "", &talk(10)), &policy);
         for at in 0..10 {
@@ -36,9 +36,9 @@ fn blocks_of_older_turns_go_whole() {
 
 #[test]
 fn reasoning_items_stay_with_what_they_produced() {
-    let text = body(DialectId::OpenaiResponses, "", &talk(10));
+    let text = body(Dialect::OpenaiResponses, "", &talk(10));
     let reasons = untouched(
-        DialectId::OpenaiResponses,
+        Dialect::OpenaiResponses,
         &text,
         &policy(&["old-thinking"], ""),
     );
@@ -47,7 +47,7 @@ fn reasoning_items_stay_with_what_they_produced() {
 
 #[test]
 fn signed_gemini_thoughts_stay() {
-    let dialect = DialectId::GeminiGenerateContent;
+    let dialect = Dialect::GeminiGenerateContent;
     let text = body(dialect, "", &talk(5));
     let signed = text.replace(
         r#""thought":true"#,
@@ -72,7 +72,7 @@ fn open_task() -> String {
 
 #[test]
 fn a_running_task_keeps_its_thinking_unless_told_otherwise() {
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     untouched(dialect, &open_task(), &policy(&["old-thinking"], ""));
     let settings = "[old-thinking]\nkeep_since_last_user = false\nkeep_last_assistants = 0\n";
     let task = open_task();
@@ -94,7 +94,7 @@ fn a_turn_that_is_only_thinking_stays() {
         {"role": "user", "content": "q2"}, {"role": "assistant", "content": "a2"},
         {"role": "assistant", "content": "a3"}, {"role": "assistant", "content": "a4"},
         {"role": "user", "content": "q3"}]});
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     let reasons = untouched(dialect, &only.to_string(), &policy(&["old-thinking"], ""));
     assert_eq!(reasons, ["the turn would be empty"]);
 }
@@ -102,7 +102,7 @@ fn a_turn_that_is_only_thinking_stays() {
 #[test]
 fn conversations_without_old_thinking_are_untouched() {
     let policy = policy(&["old-thinking"], "");
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         untouched(dialect, &body(dialect, "", &talk(3)), &policy);
         let plain = [
             user("q"),

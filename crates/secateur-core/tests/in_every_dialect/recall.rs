@@ -1,6 +1,6 @@
 //! Ids by which cut text can be asked for.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::recall::{RecallId, removed};
 use secateur_core::{Request, prune};
@@ -23,7 +23,7 @@ fn steps() -> Vec<Step> {
     steps
 }
 
-fn request(dialect: DialectId) -> Request<'static> {
+fn request(dialect: Dialect) -> Request<'static> {
     Request {
         dialect: Some(dialect),
         ..Request::default()
@@ -33,7 +33,7 @@ fn request(dialect: DialectId) -> Request<'static> {
 #[test]
 fn every_placeholder_carries_the_id_of_the_text_that_was_there() {
     for preset in ["openclaw-aggressive", "steady"] {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let body = body(dialect, "", &steps());
             let settings = ["recall=placeholder".to_owned()];
             let policy = Policy::resolve(Some(preset), None, &settings).unwrap();
@@ -66,7 +66,7 @@ fn every_placeholder_carries_the_id_of_the_text_that_was_there() {
 
 #[test]
 fn ids_in_the_report_leave_the_bytes_as_they_are_without_them() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let body = body(dialect, "", &steps());
         let with = |setting: &str| {
             let policy = Policy::resolve(Some("openclaw-aggressive"), None, &[setting.to_owned()]);

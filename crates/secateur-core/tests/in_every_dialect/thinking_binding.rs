@@ -1,8 +1,8 @@
 //! `thinking_binding`: what happens to an open exchange's thinking on models that bind it.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
-use secateur_core::{Request, prune, thinking_escape};
+use secateur_core::{Request, prune};
 use serde_json::{Value, json};
 
 const RESULTS: &str = "[m7]\nenabled = true\nmin_messages = 0\nmin_body_chars = 0\n\
@@ -43,7 +43,10 @@ fn drop_block_cuts_at_once_and_tells_the_provider_so() {
     let body = open_exchange("claude-fable-5-1").to_string();
     let policy = policy("thinking_binding = \"drop_block\"\n");
     let outcome = prune(body.as_bytes(), &Request::default(), &policy);
-    assert_eq!(outcome.report.beta, Some(thinking_escape::BETA));
+    assert_eq!(
+        outcome.report.beta,
+        Some("thinking-binding-controls-2026-08-01")
+    );
     let out: Value = serde_json::from_slice(&outcome.body).unwrap();
     assert_eq!(
         out["thinking"]["block_binding"]["prefix_mismatch_behavior"],
@@ -79,7 +82,7 @@ fn a_caller_who_turned_thinking_off_or_wants_errors_is_not_overruled() {
 fn drop_block_changes_nothing_where_thinking_is_not_bound() {
     let body = open_exchange("claude-sonnet-4-5").to_string();
     let request = Request {
-        dialect: Some(DialectId::AnthropicMessages),
+        dialect: Some(Dialect::AnthropicMessages),
         ..Request::default()
     };
     let (with, without) = (policy("thinking_binding = \"drop_block\"\n"), policy(""));

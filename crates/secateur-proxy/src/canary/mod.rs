@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::report::Report;
 use secateur_ledger::moment::now;
 use secateur_ledger::{Controls, Retired, Score};
@@ -351,7 +351,7 @@ impl Canary {
         workload: &Arc<Workload>,
         session: Option<&str>,
         body: Bytes,
-        dialect: DialectId,
+        dialect: Dialect,
         stack: &[&'static str],
         report: Option<&Arc<Report>>,
     ) {

@@ -8,8 +8,8 @@
 //! **Invariant:** what was read is not kept. The hash is of the text alone, so that it is the same in
 //! every process, and cut to 64 bits.
 
-use secateur_core::dialect::DialectId;
-use secateur_core::json::{Cursor, JsonError, Kind, Limits};
+use secateur_core::Dialect;
+use secateur_core::internal::json::{Cursor, JsonError, Kind, Limits};
 use sha2::{Digest, Sha256};
 
 /// Names the conversation where the client does.
@@ -39,7 +39,7 @@ pub(crate) fn session_key(
     workload: &str,
     header: Option<&str>,
     body: &[u8],
-    dialect: DialectId,
+    dialect: Dialect,
 ) -> Option<String> {
     if let Some(id) = header.filter(|id| !id.is_empty()) {
         return Some(hashed(workload, "header", &[id.as_bytes()]));
@@ -86,7 +86,7 @@ fn hashed(workload: &str, kind: &str, parts: &[&[u8]]) -> String {
         .collect()
 }
 
-fn find(body: &[u8], dialect: DialectId) -> Option<Found> {
+fn find(body: &[u8], dialect: Dialect) -> Option<Found> {
     let list_key = dialect.facts().list_key;
     let mut found = Found::default();
     let mut cursor = Cursor::new(body, &Limits::default()).ok()?;
@@ -217,17 +217,17 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn key(body: &Value, dialect: DialectId) -> Option<String> {
+    fn key(body: &Value, dialect: Dialect) -> Option<String> {
         session_key("w", None, body.to_string().as_bytes(), dialect)
     }
 
     #[test]
     fn a_conversation_keeps_its_key_while_it_grows_in_every_dialect() {
         let turn = |dialect, role: &str, words: &str| match dialect {
-            DialectId::GeminiGenerateContent => json!({"role": role, "parts": [{"text": words}]}),
+            Dialect::GeminiGenerateContent => json!({"role": role, "parts": [{"text": words}]}),
             _ => json!({"role": role, "content": words}),
         };
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let list = dialect.facts().list_key;
             let body = |first: &str, more: usize| {
                 let mut turns = vec![turn(dialect, "user", first)];
@@ -247,7 +247,7 @@ mod tests {
         let marked = json!({"messages": [{"role": "user",
             "content": [{"type": "text", "text": "café", "cache_control": {"type": "ephemeral"}}]}],
             "system": [{"type": "text", "text": "s"}]});
-        let dialect = DialectId::AnthropicMessages;
+        let dialect = Dialect::AnthropicMessages;
         assert_eq!(key(&plain, dialect), key(&marked, dialect));
         let escaped = plain.to_string().replace('é', "\\u00e9");
         assert_eq!(
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_names_the_conversation_best_wins() {
-        let chat = DialectId::OpenaiChat;
+        let chat = Dialect::OpenaiChat;
         let with = |more: &Value, words: &str| {
             let mut body = json!({"messages": [{"role": "user", "content": words}]});
             let fields = more.as_object().unwrap().clone();

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::models::{self, Prices};
 use secateur_ledger::ShadowCall;
 use secateur_ledger::moment::now;
@@ -58,7 +58,7 @@ impl Heard {
         })
     }
 
-    fn reply(&self, dialect: DialectId) -> Option<Reply> {
+    fn reply(&self, dialect: Dialect) -> Option<Reply> {
         let whole = self.chunks.concat();
         if self.encoding == Encoding::Identity {
             return reply::read(dialect, self.layout, &whole);
@@ -72,7 +72,7 @@ impl Heard {
 pub(crate) struct Shadow {
     canary: Arc<Canary>,
     workload: Arc<Workload>,
-    dialect: DialectId,
+    dialect: Dialect,
     id: String,
     stack: String,
     model: Option<String>,

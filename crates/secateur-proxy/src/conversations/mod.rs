@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use secateur_core::Dialect;
 use secateur_core::cost::cache::{BlockList, BlockPlace, Life};
-use secateur_core::dialect::DialectId;
 use tokio::sync::Semaphore;
 
 use self::memory::{Memory, SeenRequest};
@@ -69,7 +69,7 @@ impl Conversations {
     pub(crate) fn hash_blocks(
         &self,
         body: Bytes,
-        dialect: DialectId,
+        dialect: Dialect,
         path_model: Option<String>,
     ) -> PendingBlocks {
         match Arc::clone(&self.hashing).try_acquire_owned() {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use secateur_core::Dialect;
 use secateur_core::cost::cache::BlockList;
-use secateur_core::dialect::DialectId;
-use secateur_core::json::{Cursor, JsonError, Limits};
+use secateur_core::internal::json::{Cursor, JsonError, Limits};
 use secateur_core::models::Terms;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -20,7 +20,7 @@ impl PendingBlocks {
     pub(super) fn start(
         permit: OwnedSemaphorePermit,
         body: Bytes,
-        dialect: DialectId,
+        dialect: Dialect,
         path_model: Option<String>,
     ) -> Self {
         let pending = Self::default();
@@ -44,7 +44,7 @@ impl PendingBlocks {
 /// The blocks of a body, without the markers of its model's kind of cache.
 pub(super) fn blocks_of(
     body: &[u8],
-    dialect: DialectId,
+    dialect: Dialect,
     path_model: Option<String>,
 ) -> Option<BlockList> {
     let model = path_model.or_else(|| model_of(body));

@@ -24,7 +24,7 @@ fn body(system: &str, tool: &str, messages: &[&str]) -> Value {
 
 fn blocks(body: &Value) -> BlockList {
     let text = body.to_string();
-    pending::blocks_of(text.as_bytes(), DialectId::AnthropicMessages, None).unwrap()
+    pending::blocks_of(text.as_bytes(), Dialect::AnthropicMessages, None).unwrap()
 }
 
 struct Process {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::Full;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::summary::WantedSummary;
 
 use super::send::outgoing;
@@ -26,7 +26,7 @@ use crate::upstream::OutBody;
 pub(super) async fn prepare(
     shared: &Arc<Shared>,
     arrival: &mut Arrival,
-    dialect: DialectId,
+    dialect: Dialect,
     original: &Bytes,
 ) -> Result<Decision, Refusal> {
     if is_signed(&arrival.head.headers) {
@@ -66,7 +66,7 @@ pub(super) async fn prepare(
 fn capture(
     shared: &Arc<Shared>,
     arrival: &Arrival,
-    dialect: DialectId,
+    dialect: Dialect,
     body: Bytes,
     decision: &Decision,
 ) {
@@ -95,7 +95,7 @@ fn capture(
 async fn run_chain(
     shared: &Arc<Shared>,
     arrival: &Arrival,
-    dialect: DialectId,
+    dialect: Dialect,
     job: Job,
 ) -> Result<Decided, OverBudget> {
     let encoding = Encoding::of(&arrival.head.headers);
@@ -129,7 +129,7 @@ async fn run_chain(
 async fn obtain(
     shared: &Arc<Shared>,
     arrival: &Arrival,
-    dialect: DialectId,
+    dialect: Dialect,
     decision: &Decision,
 ) -> Obtained {
     let desk = Desk {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_ledger::Likeness;
 
 use crate::audit::{AuditEvent, Ended, FailOpen};
@@ -18,7 +18,7 @@ type Marks = (
     Option<u16>,
     [bool; 3],
     Provider,
-    Option<DialectId>,
+    Option<Dialect>,
     Ended,
     Option<FailOpen>,
 );

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::json::{Limits, escape_into};
-use secateur_core::view::PartKind;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::json::{Limits, escape_into};
+use secateur_core::internal::view::PartKind;
 
 use super::top_level::Object;
 
@@ -34,7 +34,7 @@ impl ModelRoutes {
     pub(crate) fn decide(
         &self,
         body: &[u8],
-        dialect: DialectId,
+        dialect: Dialect,
         path_model: Option<&str>,
     ) -> RouteDecision {
         use RouteDecision::Stays;
@@ -94,7 +94,7 @@ mod tests {
             models: BTreeMap::from([("big".to_owned(), "small".to_owned())]),
             max_body_chars: 200,
         };
-        routes.decide(body.as_bytes(), DialectId::OpenaiChat, None)
+        routes.decide(body.as_bytes(), Dialect::OpenaiChat, None)
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Checked against the providers' documentation, November 2026. A request that sets any format
 //! itself is left alone.
 
-use secateur_core::dialect::DialectId;
-use secateur_core::json::{Cursor, JsonError, Kind, Limits};
+use secateur_core::Dialect;
+use secateur_core::internal::json::{Cursor, JsonError, Kind, Limits};
 
 use super::top_level::Object;
 
@@ -46,29 +46,29 @@ impl OutputSchema {
     }
 
     /// The body with the schema asked for; `None` where it sets a format itself or cannot be read.
-    pub(crate) fn ask(&self, body: &[u8], dialect: DialectId) -> Option<Vec<u8>> {
+    pub(crate) fn ask(&self, body: &[u8], dialect: Dialect) -> Option<Vec<u8>> {
         let top = Object::read(body).ok()?;
         let (name, schema) = (&self.name, &self.schema);
         let out = match dialect {
-            DialectId::OpenaiChat => match top.get("response_format") {
+            Dialect::OpenaiChat => match top.get("response_format") {
                 None => top.with_member(
                     "response_format",
                     &format!(r#"{{"type":"json_schema","json_schema":{{"name":"{name}","schema":{schema}}}}}"#),
                 ),
                 Some(_) => return None,
             },
-            DialectId::OpenaiResponses => {
+            Dialect::OpenaiResponses => {
                 let format = format!(r#"{{"type":"json_schema","name":"{name}","schema":{schema}}}"#);
                 nested(&top, &["text"], &["format"], &format!(r#""format":{format}"#))?
             }
-            DialectId::AnthropicMessages => {
+            Dialect::AnthropicMessages => {
                 if top.has("output_format") {
                     return None;
                 }
                 let format = format!(r#""format":{{"type":"json_schema","schema":{schema}}}"#);
                 nested(&top, &["output_config"], &["format"], &format)?
             }
-            DialectId::GeminiGenerateContent => nested(
+            Dialect::GeminiGenerateContent => nested(
                 &top,
                 &["generationConfig", "generation_config"],
                 &[
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn asks(dialect: DialectId, body: &str, expected: Option<&str>) {
+    fn asks(dialect: Dialect, body: &str, expected: Option<&str>) {
         let schema = OutputSchema::new("a", r#" {"type":"object"} "#).unwrap();
         let out = schema.ask(body.as_bytes(), dialect);
         let out = out.map(|out| String::from_utf8(out).unwrap());
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn each_provider_is_asked_in_its_own_way() {
-        use DialectId::{AnthropicMessages, GeminiGenerateContent, OpenaiChat, OpenaiResponses};
+        use Dialect::{AnthropicMessages, GeminiGenerateContent, OpenaiChat, OpenaiResponses};
         asks(
             OpenaiChat,
             r#"{"n":1.0}"#,
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_format_of_the_caller_stays() {
-        use DialectId::{AnthropicMessages, GeminiGenerateContent, OpenaiChat, OpenaiResponses};
+        use Dialect::{AnthropicMessages, GeminiGenerateContent, OpenaiChat, OpenaiResponses};
         asks(OpenaiChat, r#"{"response_format":{"type":"text"}}"#, None);
         asks(
             OpenaiResponses,

@@ -1,6 +1,6 @@
 //! The members of a body's top-level object, as spans, and the two splices that are made there.
 
-use secateur_core::json::{Cursor, JsonError, Kind, Limits, Span};
+use secateur_core::internal::json::{Cursor, JsonError, Kind, Limits, Span};
 
 /// Where a member's value stands.
 #[derive(Clone, Copy, Debug)]

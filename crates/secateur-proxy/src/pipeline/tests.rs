@@ -108,7 +108,7 @@ fn job(body: Bytes, workload: Arc<Workload>) -> Job {
     Job {
         orders: Orders::default(),
         body,
-        dialect: DialectId::OpenaiChat,
+        dialect: Dialect::OpenaiChat,
         path_model: None,
         workload,
         engine: Arc::new(CoreEngine),

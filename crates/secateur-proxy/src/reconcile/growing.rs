@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use secateur_core::Dialect;
 use secateur_core::cost::cache::{Bill, BlockList, CacheKind, CacheRules, SimulatedCache};
-use secateur_core::dialect::DialectId;
 use secateur_core::models::{self, Prices, Terms};
 use secateur_core::policy::Policy;
 use secateur_core::report::CacheHit;
@@ -89,7 +89,7 @@ const CHARS_PER_TOKEN: usize = 4;
 /// A provider that keeps its cache by its own rules.
 struct Provider {
     model: &'static str,
-    dialect: DialectId,
+    dialect: Dialect,
     rules: CacheRules,
     prices: Prices,
     cache: SimulatedCache,
@@ -101,9 +101,9 @@ impl Provider {
         Self {
             model: case.model,
             dialect: if is_claude {
-                DialectId::AnthropicMessages
+                Dialect::AnthropicMessages
             } else {
-                DialectId::OpenaiChat
+                Dialect::OpenaiChat
             },
             rules: Terms::of(Some(case.model), None).rules,
             prices: models::prices(Some(case.model)).unwrap(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use http_body_util::{BodyExt, Full, Limited};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::summary::WantedSummary;
 
 use super::{Desk, SummaryOutcome, wire};
@@ -21,7 +21,7 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// the request that wants the summary.
 pub(crate) fn summary_request(
     mut request: Request<OutBody>,
-    dialect: DialectId,
+    dialect: Dialect,
     wanted: &WantedSummary,
     workload: &Workload,
 ) -> Option<Request<OutBody>> {

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::Request;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::strategy::{OnMiss, Summary};
 use secateur_core::summary::{Found, SummaryKey, WantedSummary};
 use tokio::sync::{Semaphore, watch};
@@ -246,5 +246,5 @@ impl Summarizer {
 pub(crate) struct Desk {
     pub(crate) client: UpstreamClient,
     pub(crate) surfaces: Arc<Surfaces>,
-    pub(crate) dialect: DialectId,
+    pub(crate) dialect: Dialect,
 }

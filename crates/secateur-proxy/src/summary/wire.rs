@@ -1,14 +1,14 @@
 //! A summary call in each dialect: what is asked, and where the text stands in the answer.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::summary::{INSTRUCTIONS, WantedSummary};
 use serde_json::{Value, json};
 
 /// The body of a call. Gemini names the model in the path.
-pub(super) fn body(dialect: DialectId, wanted: &WantedSummary, max_tokens: u32) -> Option<Value> {
+pub(super) fn body(dialect: Dialect, wanted: &WantedSummary, max_tokens: u32) -> Option<Value> {
     let (model, text) = (&wanted.model, &wanted.transcript);
     Some(match dialect {
-        DialectId::OpenaiChat => json!({
+        Dialect::OpenaiChat => json!({
             "model": model,
             "messages": [
                 {"role": "system", "content": INSTRUCTIONS},
@@ -16,20 +16,20 @@ pub(super) fn body(dialect: DialectId, wanted: &WantedSummary, max_tokens: u32) 
             ],
             "max_completion_tokens": max_tokens,
         }),
-        DialectId::OpenaiResponses => json!({
+        Dialect::OpenaiResponses => json!({
             "model": model,
             "instructions": INSTRUCTIONS,
             "input": [{"role": "user", "content": text}],
             "max_output_tokens": max_tokens,
             "store": false,
         }),
-        DialectId::AnthropicMessages => json!({
+        Dialect::AnthropicMessages => json!({
             "model": model,
             "max_tokens": max_tokens,
             "system": INSTRUCTIONS,
             "messages": [{"role": "user", "content": text}],
         }),
-        DialectId::GeminiGenerateContent => json!({
+        Dialect::GeminiGenerateContent => json!({
             "systemInstruction": {"parts": [{"text": INSTRUCTIONS}]},
             "contents": [{"role": "user", "parts": [{"text": text}]}],
             "generationConfig": {"maxOutputTokens": max_tokens},
@@ -39,24 +39,24 @@ pub(super) fn body(dialect: DialectId, wanted: &WantedSummary, max_tokens: u32) 
 }
 
 /// The text of an answer. `None` where there is none.
-pub(super) fn text(dialect: DialectId, answer: &Value) -> Option<String> {
+pub(super) fn text(dialect: Dialect, answer: &Value) -> Option<String> {
     let texts = |list: &Value| -> String {
         let parts = list.as_array().into_iter().flatten();
         let written = parts.filter(|part| part["thought"] != true && part["type"] != "thinking");
         written.filter_map(|part| part["text"].as_str()).collect()
     };
     let text = match dialect {
-        DialectId::OpenaiChat => match &answer["choices"][0]["message"]["content"] {
+        Dialect::OpenaiChat => match &answer["choices"][0]["message"]["content"] {
             Value::String(text) => text.clone(),
             list => texts(list),
         },
-        DialectId::OpenaiResponses => {
+        Dialect::OpenaiResponses => {
             let items = answer["output"].as_array().into_iter().flatten();
             let messages = items.filter(|item| item["type"] == "message");
             messages.map(|message| texts(&message["content"])).collect()
         }
-        DialectId::AnthropicMessages => texts(&answer["content"]),
-        DialectId::GeminiGenerateContent => texts(&answer["candidates"][0]["content"]["parts"]),
+        Dialect::AnthropicMessages => texts(&answer["content"]),
+        Dialect::GeminiGenerateContent => texts(&answer["candidates"][0]["content"]["parts"]),
         _ => return None,
     };
     let text = text.trim();
@@ -73,23 +73,23 @@ mod tests {
         let some = Some("so".to_owned());
         for (dialect, answer) in [
             (
-                DialectId::OpenaiChat,
+                Dialect::OpenaiChat,
                 r#"{"choices":[{"message":{"content":" so "}}]}"#,
             ),
             (
-                DialectId::OpenaiChat,
+                Dialect::OpenaiChat,
                 r#"{"choices":[{"message":{"content":[{"type":"text","text":"so"}]}}]}"#,
             ),
             (
-                DialectId::OpenaiResponses,
+                Dialect::OpenaiResponses,
                 r#"{"output":[{"type":"reasoning","content":[{"text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"so"}]}]}"#,
             ),
             (
-                DialectId::AnthropicMessages,
+                Dialect::AnthropicMessages,
                 r#"{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"so"}]}"#,
             ),
             (
-                DialectId::GeminiGenerateContent,
+                Dialect::GeminiGenerateContent,
                 r#"{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"so"}]}}]}"#,
             ),
         ] {
@@ -98,7 +98,7 @@ mod tests {
         }
         assert_eq!(
             found(
-                DialectId::OpenaiChat,
+                Dialect::OpenaiChat,
                 r#"{"choices":[{"message":{"content":"  "}}]}"#
             ),
             None

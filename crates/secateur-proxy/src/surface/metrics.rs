@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use secateur_core::edit::SkipReason;
+use secateur_core::internal::edit::SkipReason;
 
 use super::tally::{Tallies, tokens};
 use crate::audit::{AuditEvent, Ended};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 use crate::audit::{AuditEvent, Ended};
 use crate::usage::Usage;
@@ -25,7 +25,7 @@ pub(super) fn tokens(usage: &Usage) -> [(&'static str, Option<u64>); 4] {
 #[derive(Debug)]
 struct Tally {
     workload: Arc<str>,
-    requests: Vec<(Option<DialectId>, u16, Ended, u64)>,
+    requests: Vec<(Option<Dialect>, u16, Ended, u64)>,
     /// Counts and their kinds; `None`: there were none.
     tokens: [Option<(&'static str, f64)>; 4],
     receipts: u64,
@@ -72,7 +72,7 @@ impl Tally {
         for (dialect, status, ended, count) in self.requests {
             let labels = [
                 workload,
-                ("dialect", dialect.map_or("other", DialectId::name)),
+                ("dialect", dialect.map_or("other", Dialect::name)),
                 ("status", &*status.to_string()),
                 ("ended", ended.name()),
             ];

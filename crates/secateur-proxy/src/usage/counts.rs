@@ -1,6 +1,6 @@
 //! Token counts, in one shape for all providers.
 
-use secateur_core::json::{Cursor, JsonError, Kind};
+use secateur_core::internal::json::{Cursor, JsonError, Kind};
 use serde::Serialize;
 
 /// What a provider reported for one request. `None`: it said nothing.

@@ -1,7 +1,7 @@
 //! Who may use the proxy.
 
 use http::Method;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::MockOptions;
 use secateur_proxy::{Proxy, ProxyParts, ServeError, hash_key};
 
@@ -35,7 +35,7 @@ async fn an_address_that_others_reach_needs_keys_or_consent() {
 #[tokio::test]
 async fn a_virtual_key_picks_the_workload_and_becomes_the_real_credential() {
     let stage = Stage::new(&keys("")).await;
-    let chat = conversation(DialectId::OpenaiChat, 21, false);
+    let chat = conversation(Dialect::OpenaiChat, 21, false);
     let none = stage.post("/v1/chat/completions", &[], chat.clone()).await;
     assert_eq!(
         (none.status.as_u16(), none.json()["error"]["type"].as_str()),
@@ -64,7 +64,7 @@ async fn a_virtual_key_picks_the_workload_and_becomes_the_real_credential() {
         stage.mock.received()[0].headers["authorization"],
         "Bearer real-openai"
     );
-    let gemini = conversation(DialectId::GeminiGenerateContent, 3, false);
+    let gemini = conversation(Dialect::GeminiGenerateContent, 3, false);
     stage
         .post(
             "/v1beta/models/g:generateContent?key=sk-virtual&alt=json",
@@ -84,7 +84,7 @@ async fn a_virtual_key_picks_the_workload_and_becomes_the_real_credential() {
         .post(
             "/v1/messages",
             &[("x-api-key", "sk-virtual")],
-            conversation(DialectId::AnthropicMessages, 3, false),
+            conversation(Dialect::AnthropicMessages, 3, false),
         )
         .await;
     assert_eq!(missing.status, 403);
@@ -97,7 +97,7 @@ async fn a_key_has_its_rate() {
     let stage = Stage::new(&keys("requests_per_minute = 3\n")).await;
     let mut statuses = Vec::new();
     for _ in 0..5 {
-        let body = conversation(DialectId::OpenaiChat, 3, false);
+        let body = conversation(Dialect::OpenaiChat, 3, false);
         let answer = stage
             .post(
                 "/v1/chat/completions",

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use secateur_core::Dialect;
 use secateur_core::cost::cache::{BlockList, CacheKind, SimulatedCache};
-use secateur_core::dialect::DialectId;
 use secateur_core::models::Terms;
 use secateur_core::report::CacheHit;
 use secateur_mock::{MockOptions, Received, Scripted};
@@ -101,7 +101,7 @@ async fn predicted_and_billed_reads_of_a_session_agree() {
 fn coarse_provider() -> MockOptions {
     let cache = Mutex::new(SimulatedCache::default());
     let script = move |received: &Received| {
-        let dialect = DialectId::AnthropicMessages;
+        let dialect = Dialect::AnthropicMessages;
         let prompt = BlockList::of(&received.body, dialect, CacheKind::Marked).unwrap();
         let tokens = |bytes: usize| (bytes as f64 / 3.5).ceil();
         let rules = Terms::of(Some(MODEL), None).rules;

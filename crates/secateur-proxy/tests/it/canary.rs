@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_ledger::Score;
 use secateur_mock::{Mock, MockOptions, Received, Scripted};
 use secateur_proxy::canary::{MemoryStore, STACK_OF_ORIGINALS};
@@ -104,7 +104,7 @@ async fn changed_requests_are_compared_in_every_dialect_streamed_or_not() {
     )
     .await;
     let mut sent = 0;
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for stream in [false, true] {
             let body = conversation(dialect, 21, stream);
             let headers = [
@@ -158,7 +158,7 @@ async fn changed_requests_are_compared_in_every_dialect_streamed_or_not() {
 #[tokio::test]
 async fn requests_that_nothing_changed_have_no_shadow() {
     let (stage, store) = stage_with(&watched("sample_pct = 100"), MockOptions::default()).await;
-    let chat = |turns| conversation(DialectId::OpenaiChat, turns, false);
+    let chat = |turns| conversation(Dialect::OpenaiChat, turns, false);
     stage.post(CHAT, &[], chat(3)).await;
     stage
         .post(CHAT, &[("x-secateur-bypass", "1")], chat(21))
@@ -178,7 +178,7 @@ async fn a_client_waits_no_longer_when_all_its_requests_are_compared() {
         let (stage, store) = stage_with(&watched(&keys), MockOptions::default()).await;
         let started = Instant::now();
         for _ in 0..10 {
-            let body = conversation(DialectId::OpenaiChat, 21, true);
+            let body = conversation(Dialect::OpenaiChat, 21, true);
             stage
                 .post(CHAT, &[("x-mock-conduct", "delay=150")], body)
                 .await;
@@ -203,7 +203,7 @@ async fn calls_in_an_hour_and_calls_at_a_time_are_bounded() {
     .await;
     for n in 0..8 {
         stage
-            .post(CHAT, &[], conversation(DialectId::OpenaiChat, 21, false))
+            .post(CHAT, &[], conversation(Dialect::OpenaiChat, 21, false))
             .await;
         shadows(
             &stage,
@@ -223,7 +223,7 @@ async fn calls_in_an_hour_and_calls_at_a_time_are_bounded() {
     )
     .await;
     let one = || async {
-        let body = conversation(DialectId::OpenaiChat, 21, false);
+        let body = conversation(Dialect::OpenaiChat, 21, false);
         stage
             .post(CHAT, &[("x-mock-conduct", "delay=400")], body)
             .await;
@@ -245,7 +245,7 @@ async fn calls_in_an_hour_and_calls_at_a_time_are_bounded() {
         MockOptions::default(),
     )
     .await;
-    let long = conversation(DialectId::OpenaiChat, 401, false);
+    let long = conversation(Dialect::OpenaiChat, 401, false);
     stage.post(CHAT, &[], long).await;
     shadows(&stage, "too-large", 1).await;
     assert_eq!(stage.mock.requests(), 1);
@@ -300,7 +300,7 @@ async fn money_is_bounded_by_the_day_and_told_once() {
 
 /// Its id.
 async fn one_request(stage: &Stage) -> String {
-    let body = conversation(DialectId::OpenaiChat, 21, false);
+    let body = conversation(Dialect::OpenaiChat, 21, false);
     let answer = stage.post(CHAT, &[], body).await;
     assert_eq!(answer.status, 200);
     let id = answer.headers["x-secateur-request-id"].to_str();

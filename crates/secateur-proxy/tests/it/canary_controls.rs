@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_ledger::{
     Controls, Ledger, LedgerOptions, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
 };
@@ -27,7 +27,7 @@ fn reason(event: &AuditEvent, mechanic: &str) -> String {
 }
 
 fn chat(stream: bool) -> String {
-    conversation(DialectId::OpenaiChat, 21, stream)
+    conversation(Dialect::OpenaiChat, 21, stream)
 }
 
 #[tokio::test]

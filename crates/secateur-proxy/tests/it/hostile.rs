@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use http_body_util::BodyExt;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::{Outcome, Request};
 use secateur_mock::MockOptions;
@@ -60,7 +60,7 @@ async fn dead_and_silent_upstreams_get_an_answer_in_the_dialects_shape() {
 #[tokio::test]
 async fn a_stream_that_breaks_off_breaks_off_at_the_client_too() {
     let stage = Stage::new("").await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let response = stage
         .send(
             Method::POST,
@@ -105,7 +105,7 @@ async fn upstreams_that_reset_or_talk_nonsense_get_an_answer() {
         let stage = Stage::new(&format!("{PRUNES}upstream.openai = \"{url}\"\n")).await;
         // Passed on as it comes, and looked at.
         for turns in [3, 21] {
-            let body = conversation(DialectId::OpenaiChat, turns, false);
+            let body = conversation(Dialect::OpenaiChat, turns, false);
             let answer = stage.post("/w/p/v1/chat/completions", &[], body).await;
             assert_eq!(
                 (
@@ -153,7 +153,7 @@ async fn a_head_that_does_not_come_to_its_end_is_ended() {
 #[tokio::test]
 async fn a_stream_that_stands_still_is_ended() {
     let stage = Stage::new("[timeouts]\nresponse_idle_s = 0.2\n").await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let response = stage
         .send(
             Method::POST,
@@ -387,7 +387,7 @@ async fn ten_thousand_requests_with_one_panic_in_a_hundred_all_get_their_answer(
     .await;
     let stage = Arc::new(stage);
     let before = resident_kib();
-    let body = bytes::Bytes::from(conversation(DialectId::OpenaiChat, 21, false));
+    let body = bytes::Bytes::from(conversation(Dialect::OpenaiChat, 21, false));
     let (mut tasks, mut warm) = (tokio::task::JoinSet::new(), 0);
     for lane in 0..16 {
         let (stage, body) = (Arc::clone(&stage), body.clone());

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::{Ended, FailOpen};
 use secateur_proxy::{PageBody, Pages, is_page_path};
@@ -104,7 +104,7 @@ async fn bodies_beyond_the_byte_budget_are_told_to_come_back() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(buffered().await, 0);
-    let body = conversation(DialectId::AnthropicMessages, 21, false);
+    let body = conversation(Dialect::AnthropicMessages, 21, false);
     let answer = stage.post("/w/p/v1/messages", &[], body).await;
     assert_eq!(answer.status, 200);
 }
@@ -363,7 +363,7 @@ async fn a_stream_that_its_client_does_not_read_is_reset_and_its_neighbours_go_o
 #[tokio::test]
 async fn streams_that_are_cut_off_at_the_end_are_recorded_before_the_proxy_is_gone() {
     let stage = Stage::new("[timeouts]\nshutdown_s = 0.3\n").await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let slow = [("x-mock-conduct", "chunk=100;gap=60000")];
     let mut streams = Vec::new();
     for _ in 0..3 {

@@ -8,17 +8,17 @@ use http::Method;
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::audit::Ended;
 
 use crate::stage::{PRUNES, Stage, conversation, path, whole};
 
 /// A conversation that is long enough for every provider's cache, and marked where a marker is needed.
-fn cacheable(dialect: DialectId, stream: bool) -> String {
+fn cacheable(dialect: Dialect, stream: bool) -> String {
     let long = "word ".repeat(4000);
     let body = conversation(dialect, 21, stream).replacen("question 0", &long, 1);
-    if dialect == DialectId::AnthropicMessages {
+    if dialect == Dialect::AnthropicMessages {
         let marker = r#""cache_control":{"type":"ephemeral"},"unknown_field""#;
         return body.replacen(r#""unknown_field""#, marker, 1);
     }
@@ -28,7 +28,7 @@ fn cacheable(dialect: DialectId, stream: bool) -> String {
 #[tokio::test]
 async fn bytes_are_the_same_in_both_directions_in_every_dialect() {
     let stage = Stage::new("").await;
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for stream in [false, true] {
             let (path, body) = (path(dialect, stream), cacheable(dialect, stream));
             // The second answer finds everything in the simulated cache, as the third does.
@@ -76,7 +76,7 @@ async fn bytes_are_the_same_in_both_directions_in_every_dialect() {
 #[tokio::test]
 async fn usage_is_read_from_streams_that_are_cut_anywhere() {
     let stage = Stage::new("").await;
-    for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
+    for (at, dialect) in Dialect::ALL.into_iter().enumerate() {
         let (path, body) = (path(dialect, true), conversation(dialect, 3, true));
         let direct = stage.direct(path, &[], body.clone()).await;
         let answer = stage
@@ -102,7 +102,7 @@ async fn other_paths_pass() {
         .post(
             "/v1/messages/count_tokens",
             &[],
-            conversation(DialectId::AnthropicMessages, 3, false),
+            conversation(Dialect::AnthropicMessages, 3, false),
         )
         .await;
     assert!(count.json()["input_tokens"].as_u64().unwrap() > 10);
@@ -145,7 +145,7 @@ async fn a_workload_is_picked_by_path_or_header_and_has_its_own_upstream() {
         other.url()
     ))
     .await;
-    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let body = conversation(Dialect::OpenaiChat, 3, false);
     stage
         .post("/w/elsewhere/v1/chat/completions", &[], body.clone())
         .await;
@@ -158,7 +158,7 @@ async fn a_workload_is_picked_by_path_or_header_and_has_its_own_upstream() {
         )
         .await;
     assert_eq!((other.requests(), stage.mock.requests()), (2, 0));
-    let anthropic = conversation(DialectId::AnthropicMessages, 3, false);
+    let anthropic = conversation(Dialect::AnthropicMessages, 3, false);
     stage.post("/w/elsewhere/v1/messages", &[], anthropic).await;
     stage
         .post("/w/unknown/v1/chat/completions", &[], body)
@@ -242,7 +242,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 #[tokio::test]
 async fn compressed_bodies_are_pruned_or_pass_untouched() {
     let stage = Stage::new(PRUNES).await;
-    let body = conversation(DialectId::OpenaiChat, 21, false);
+    let body = conversation(Dialect::OpenaiChat, 21, false);
     let zstd = ruzstd::encoding::compress_to_vec(
         body.as_bytes(),
         ruzstd::encoding::CompressionLevel::Fastest,
@@ -326,7 +326,7 @@ async fn compressed_responses_pass_untouched_and_are_read_on_the_side() {
 #[tokio::test]
 async fn events_go_out_as_they_come_in() {
     let stage = Stage::new("").await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let started = Instant::now();
     let response = stage
         .send(
@@ -350,7 +350,7 @@ async fn events_go_out_as_they_come_in() {
 #[tokio::test]
 async fn a_client_that_goes_away_cancels_the_upstream() {
     let stage = Stage::new("").await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let response = stage
         .send(
             Method::POST,
@@ -397,7 +397,7 @@ async fn clients_may_speak_http2() {
     let client = Client::builder(TokioExecutor::new())
         .http2_only(true)
         .build_http();
-    let body = conversation(DialectId::AnthropicMessages, 3, true);
+    let body = conversation(Dialect::AnthropicMessages, 3, true);
     let response = crate::stage::request(
         &client,
         &stage.proxy.url(),
@@ -417,7 +417,7 @@ async fn clients_may_speak_http2() {
 #[tokio::test]
 async fn streams_under_way_are_finished_before_the_proxy_stops() {
     let stage = Stage::new("").await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let response = stage
         .send(
             Method::POST,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::Method;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_ledger::{Filter, Ledger, LedgerOptions};
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::cli::{ServeOptions, serve};
@@ -90,7 +90,7 @@ impl Served {
     }
 
     async fn stack(&self) -> String {
-        let body = conversation(DialectId::OpenaiChat, 21, false);
+        let body = conversation(Dialect::OpenaiChat, 21, false);
         let response = request(
             &self.client,
             &self.url,
@@ -180,7 +180,7 @@ async fn sigterm_finishes_streams_and_ends_well() {
     )
     .unwrap();
     let mut served = Served::start(&path).await;
-    let body = conversation(DialectId::OpenaiChat, 3, true);
+    let body = conversation(Dialect::OpenaiChat, 3, true);
     let headers = [("x-mock-conduct", "gap=40;chunk=200")];
     let response = request(
         &served.client,
@@ -222,7 +222,7 @@ async fn streams_that_sigterm_cuts_off_are_in_the_ledger() {
         );
         std::fs::write(&path, text).unwrap();
         let mut served = Served::start(&path).await;
-        let body = conversation(DialectId::OpenaiChat, 3, true);
+        let body = conversation(Dialect::OpenaiChat, 3, true);
         let headers = [("x-mock-conduct", "gap=60000;chunk=200")];
         let mut streams = Vec::new();
         for _ in 0..3 {

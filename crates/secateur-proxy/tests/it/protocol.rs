@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{MockOptions, Received, Scripted};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -41,7 +41,7 @@ async fn a_response_that_contradicts_itself_is_not_passed_on() {
         let url = answers_raw(bytes).await;
         let stage = Stage::new(&format!("{PRUNES}upstream.openai = \"{url}\"\n")).await;
         for turns in [3, 21] {
-            let body = conversation(DialectId::OpenaiChat, turns, false);
+            let body = conversation(Dialect::OpenaiChat, turns, false);
             let answer = stage.post("/w/p/v1/chat/completions", &[], body).await;
             assert_eq!(
                 (answer.status.as_u16(), answer.json()["error"]["code"].as_str()),
@@ -134,14 +134,14 @@ async fn the_error_and_the_log_say_why_an_upstream_is_not_there() {
 async fn names_are_cut_where_they_enter() {
     let stage = Stage::new(PRUNES).await;
     let long = "m".repeat(300_000);
-    let body = conversation(DialectId::OpenaiChat, 21, false).replace("gpt-5", &long);
+    let body = conversation(Dialect::OpenaiChat, 21, false).replace("gpt-5", &long);
     stage.post("/w/p/v1/chat/completions", &[], body).await;
     let event = stage.events.last(1).await;
     let report = event.report.as_ref().unwrap();
     assert_eq!(event.model.as_ref().map(String::len), Some(256));
     assert_eq!(report.model.as_ref().map(String::len), Some(256));
     let path = format!("/v1beta/models/{}:generateContent", "g".repeat(3_000));
-    let body = conversation(DialectId::GeminiGenerateContent, 3, false);
+    let body = conversation(Dialect::GeminiGenerateContent, 3, false);
     stage.post(&path, &[], body).await;
     let event = stage.events.last(2).await;
     assert_eq!(event.model.as_ref().map(String::len), Some(256));

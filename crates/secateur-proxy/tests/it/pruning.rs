@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_core::{Outcome, Request};
 use secateur_mock::{MockOptions, Received, Scripted};
@@ -15,7 +15,7 @@ use crate::stage::{PRUNES, Stage, conversation, path};
 #[tokio::test]
 async fn long_conversations_are_pruned_in_every_dialect_and_the_provider_accepts_them() {
     let stage = Stage::new(PRUNES).await;
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for stream in [false, true] {
             let body = conversation(dialect, 21, stream);
             let answer = stage
@@ -55,11 +55,11 @@ async fn long_conversations_are_pruned_in_every_dialect_and_the_provider_accepts
 async fn short_conversations_and_bypassed_requests_go_out_as_they_came() {
     let stage = Stage::new(PRUNES).await;
     let path = "/w/p/v1/chat/completions";
-    let short = conversation(DialectId::OpenaiChat, 3, false);
+    let short = conversation(Dialect::OpenaiChat, 3, false);
     let answer = stage.post(path, &[], short.clone()).await;
     assert_eq!(answer.headers["x-secateur-stack"], "none");
     assert!(!answer.headers.contains_key("x-tessera-context-pruned"));
-    let long = conversation(DialectId::OpenaiChat, 21, false);
+    let long = conversation(Dialect::OpenaiChat, 21, false);
     stage
         .post(path, &[("x-secateur-bypass", "1")], long.clone())
         .await;
@@ -98,7 +98,7 @@ fn rejects_pruned(status: u16) -> MockOptions {
 #[tokio::test]
 async fn the_original_goes_out_once_when_the_provider_blames_the_body() {
     let stage = Stage::with(PRUNES, rejects_pruned(400), |_| {}).await;
-    let body = conversation(DialectId::OpenaiChat, 21, false);
+    let body = conversation(Dialect::OpenaiChat, 21, false);
     let answer = stage
         .post("/w/p/v1/chat/completions", &[], body.clone())
         .await;
@@ -133,7 +133,7 @@ async fn other_errors_and_a_workload_that_says_no_are_not_retried() {
             .post(
                 "/w/p/v1/chat/completions",
                 &[],
-                conversation(DialectId::OpenaiChat, 21, false),
+                conversation(Dialect::OpenaiChat, 21, false),
             )
             .await;
         assert_eq!((answer.status.as_u16(), stage.mock.requests()), (status, 1));
@@ -157,7 +157,7 @@ async fn a_stalled_engine_costs_the_budget_and_nothing_else() {
         parts.engine = Arc::new(Stalls);
     })
     .await;
-    let body = conversation(DialectId::OpenaiChat, 21, false);
+    let body = conversation(Dialect::OpenaiChat, 21, false);
     let answer = stage
         .post("/w/p/v1/chat/completions", &[], body.clone())
         .await;
@@ -175,7 +175,7 @@ async fn a_stalled_engine_costs_the_budget_and_nothing_else() {
 async fn m1_moves_small_requests_to_the_cheaper_model() {
     let more = "[workload.r.route]\nmodels = { \"gpt-5\" = \"gpt-5-mini\", \"gemini-2.5-pro\" = \"gemini-2.5-flash\" }\n[workload.r]\nbudget_ms = 20000\n";
     let stage = Stage::new(more).await;
-    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let body = conversation(Dialect::OpenaiChat, 3, false);
     let answer = stage
         .post("/w/r/v1/chat/completions", &[], body.clone())
         .await;
@@ -193,10 +193,10 @@ async fn m1_moves_small_requests_to_the_cheaper_model() {
         stage.mock.received()[0].body,
         body.replace("gpt-5", "gpt-5-mini")
     );
-    let body = conversation(DialectId::GeminiGenerateContent, 3, false);
+    let body = conversation(Dialect::GeminiGenerateContent, 3, false);
     stage
         .post(
-            &format!("/w/r{}", path(DialectId::GeminiGenerateContent, false)),
+            &format!("/w/r{}", path(Dialect::GeminiGenerateContent, false)),
             &[],
             body.clone(),
         )
@@ -218,7 +218,7 @@ async fn m1_moves_small_requests_to_the_cheaper_model() {
 async fn m8_gets_answers_of_the_schema_in_every_dialect() {
     let more = "[workload.s]\nbudget_ms = 20000\n[workload.s.expected_schema]\nname = \"city\"\nschema = '{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}'\n";
     let stage = Stage::new(more).await;
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let answer = stage
             .post(
                 &format!("/w/s{}", path(dialect, false)),

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 use secateur_proxy::config::LogFormat;
@@ -201,11 +201,11 @@ pub(crate) async fn whole(response: Response<Incoming>) -> Answer {
     }
 }
 
-pub(crate) fn path(dialect: DialectId, stream: bool) -> &'static str {
+pub(crate) fn path(dialect: Dialect, stream: bool) -> &'static str {
     match (dialect, stream) {
-        (DialectId::OpenaiChat, _) => "/v1/chat/completions",
-        (DialectId::OpenaiResponses, _) => "/v1/responses",
-        (DialectId::AnthropicMessages, _) => "/v1/messages",
+        (Dialect::OpenaiChat, _) => "/v1/chat/completions",
+        (Dialect::OpenaiResponses, _) => "/v1/responses",
+        (Dialect::AnthropicMessages, _) => "/v1/messages",
         (_, false) => "/v1beta/models/gemini-2.5-pro:generateContent",
         (_, true) => "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
     }
@@ -213,12 +213,12 @@ pub(crate) fn path(dialect: DialectId, stream: bool) -> &'static str {
 
 /// The body of a short chat.
 pub(crate) fn chat() -> String {
-    conversation(DialectId::OpenaiChat, 3, false)
+    conversation(Dialect::OpenaiChat, 3, false)
 }
 
 /// A conversation of so many turns, spelled in an unusual way so that a body which was parsed and
 /// serialised again would differ.
-pub(crate) fn conversation(dialect: DialectId, turns: usize, stream: bool) -> String {
+pub(crate) fn conversation(dialect: Dialect, turns: usize, stream: bool) -> String {
     let turn = |at: usize| {
         let (role, text) = if at.is_multiple_of(2) {
             ("user", "question")
@@ -226,7 +226,7 @@ pub(crate) fn conversation(dialect: DialectId, turns: usize, stream: bool) -> St
             ("assistant", "caf\\u00e9 \\/ answer")
         };
         match dialect {
-            DialectId::GeminiGenerateContent => {
+            Dialect::GeminiGenerateContent => {
                 let role = if role == "assistant" { "model" } else { role };
                 format!(r#"{{"role":"{role}", "parts":[{{"text":"{text} {at}"}}]}}"#)
             }
@@ -236,15 +236,15 @@ pub(crate) fn conversation(dialect: DialectId, turns: usize, stream: bool) -> St
     let turns: Vec<String> = (0..turns).map(turn).collect();
     let key = dialect.facts().list_key;
     let model = match dialect {
-        DialectId::AnthropicMessages => {
+        Dialect::AnthropicMessages => {
             r#""model":"claude-sonnet-4-5","max_tokens":1e2,"#.replace("1e2", "100")
         }
-        DialectId::GeminiGenerateContent => String::new(),
+        Dialect::GeminiGenerateContent => String::new(),
         _ => r#""model":"gpt-5","#.to_owned(),
     };
     let stream = match dialect {
-        DialectId::GeminiGenerateContent => "",
-        DialectId::OpenaiChat if stream => {
+        Dialect::GeminiGenerateContent => "",
+        Dialect::OpenaiChat if stream => {
             r#","stream":true,"stream_options":{"include_usage":true}"#
         }
         _ if stream => r#","stream":true"#,

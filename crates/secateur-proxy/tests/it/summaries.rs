@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{Api, MockOptions, Received, Scripted};
 use secateur_proxy::SummaryOutcome;
 
@@ -24,18 +24,18 @@ const PATIENT: &str = "wait_ms = 20000";
 const TURNS: usize = 31;
 
 /// A conversation that no other dialect has: a summary is kept by content, whatever the dialect.
-fn history(dialect: DialectId, turns: usize, stream: bool) -> String {
+fn history(dialect: Dialect, turns: usize, stream: bool) -> String {
     conversation(dialect, turns, stream)
         .replace("question", &format!("question {stream} {dialect}"))
 }
 
-async fn send(stage: &Stage, dialect: DialectId, stream: bool, body: &str) -> Vec<Received> {
+async fn send(stage: &Stage, dialect: Dialect, stream: bool, body: &str) -> Vec<Received> {
     send_with(stage, dialect, stream, body, "").await
 }
 
 async fn send_with(
     stage: &Stage,
-    dialect: DialectId,
+    dialect: Dialect,
     stream: bool,
     body: &str,
     conduct: &str,
@@ -68,7 +68,7 @@ fn text(body: &Bytes) -> String {
 async fn the_same_history_gets_the_same_bytes_in_every_dialect() {
     let stage = Stage::new(&summarizes(PATIENT, "")).await;
     let mut events = 0;
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for stream in [false, true] {
             let body = history(dialect, TURNS, stream);
             let first = send(&stage, dialect, stream, &body).await;
@@ -140,7 +140,7 @@ async fn without_a_summary_the_digest_stands_for_good() {
     ] {
         let options = fails_at_summaries(status, answer);
         let stage = Stage::with(&summarizes(PATIENT, ""), options, |_| {}).await;
-        for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
+        for (at, dialect) in Dialect::ALL.into_iter().enumerate() {
             let body = history(dialect, TURNS, false);
             let first = send(&stage, dialect, false, &body).await;
             assert_eq!(first.len(), 2, "{dialect} {status}");
@@ -160,7 +160,7 @@ async fn without_a_summary_the_digest_stands_for_good() {
 #[tokio::test]
 async fn a_slow_summary_costs_the_wait_and_nothing_else() {
     let stage = Stage::new(&summarizes("wait_ms = 50", "")).await;
-    for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
+    for (at, dialect) in Dialect::ALL.into_iter().enumerate() {
         let body = history(dialect, TURNS, false);
         let first = send_with(&stage, dialect, false, &body, "delay=400").await;
         let sent = first.iter().find(|one| !is_summary_call(one)).unwrap();
@@ -184,7 +184,7 @@ async fn a_slow_summary_costs_the_wait_and_nothing_else() {
 async fn a_summary_can_be_made_beside_the_requests() {
     let more = summarizes("wait_ms = 0", "summary_on_miss = \"earlier\"");
     let stage = Stage::new(&more).await;
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let body = history(dialect, TURNS, false);
         let first = send(&stage, dialect, false, &body).await;
         let sent = first.iter().find(|one| !is_summary_call(one)).unwrap();
@@ -209,7 +209,7 @@ async fn a_summary_can_be_made_beside_the_requests() {
 async fn a_used_up_budget_makes_no_calls() {
     let more = summarizes("wait_ms = 20000\ncalls_per_minute = 1", "");
     let stage = Stage::new(&more).await;
-    for (at, dialect) in DialectId::ALL.into_iter().enumerate() {
+    for (at, dialect) in Dialect::ALL.into_iter().enumerate() {
         let body = history(dialect, TURNS, false);
         let received = send(&stage, dialect, false, &body).await;
         let event = stage.events.last(at + 1).await;
@@ -236,7 +236,7 @@ async fn a_used_up_budget_makes_no_calls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_want_the_same_summary_share_one_call() {
     let stage = Arc::new(Stage::new(&summarizes(PATIENT, "")).await);
-    let body = conversation(DialectId::AnthropicMessages, TURNS, false);
+    let body = conversation(Dialect::AnthropicMessages, TURNS, false);
     let mut lanes = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let (stage, body) = (Arc::clone(&stage), body.clone());
@@ -264,15 +264,15 @@ async fn a_restart_gives_the_same_bytes_from_the_folder() {
         summarizes(PATIENT, ""),
         folder.display()
     );
-    let body = conversation(DialectId::OpenaiChat, TURNS, false);
+    let body = conversation(Dialect::OpenaiChat, TURNS, false);
     let before = Stage::new(&more).await;
-    let first = send(&before, DialectId::OpenaiChat, false, &body).await;
+    let first = send(&before, Dialect::OpenaiChat, false, &body).await;
     assert_eq!(first.len(), 2);
     before.proxy.shutdown().await;
     // The new upstream would write another summary.
     let options = fails_at_summaries(500, "{}");
     let after = Stage::with(&more, options, |_| {}).await;
-    let again = send(&after, DialectId::OpenaiChat, false, &body).await;
+    let again = send(&after, Dialect::OpenaiChat, false, &body).await;
     assert_eq!(again.len(), 1);
     assert_eq!(again[0].body, first[1].body);
     std::fs::remove_dir_all(folder).unwrap();
@@ -282,9 +282,9 @@ async fn a_restart_gives_the_same_bytes_from_the_folder() {
 async fn neither_the_call_nor_its_failure_shows_a_prompt_or_a_credential() {
     for options in [MockOptions::default(), fails_at_summaries(500, "{}")] {
         let stage = Stage::with(&summarizes(PATIENT, ""), options, |_| {}).await;
-        let body = conversation(DialectId::OpenaiChat, TURNS, false)
+        let body = conversation(Dialect::OpenaiChat, TURNS, false)
             .replace("question 3", "planted-prompt-text");
-        send(&stage, DialectId::OpenaiChat, false, &body).await;
+        send(&stage, Dialect::OpenaiChat, false, &body).await;
         let event = stage.events.last(1).await;
         let shown = format!(
             "{}{event:?}{}",

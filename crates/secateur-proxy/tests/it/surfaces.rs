@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::config::LogFormat;
 use secateur_proxy::{Captured, Log, hash_key};
@@ -19,14 +19,14 @@ async fn health_readiness_and_metrics_answer() {
         .post(
             "/w/p/v1/chat/completions",
             &[],
-            conversation(DialectId::OpenaiChat, 21, false),
+            conversation(Dialect::OpenaiChat, 21, false),
         )
         .await;
     stage
         .post(
             "/w/p/v1/chat/completions",
             &[],
-            conversation(DialectId::OpenaiChat, 3, false),
+            conversation(Dialect::OpenaiChat, 3, false),
         )
         .await;
     stage.events.wait(2).await;
@@ -66,7 +66,7 @@ async fn a_pruned_request_logs_the_line_of_the_seed() {
         .post(
             "/w/p/v1/messages",
             &[],
-            conversation(DialectId::AnthropicMessages, 21, true),
+            conversation(Dialect::AnthropicMessages, 21, true),
         )
         .await;
     stage.events.wait(1).await;
@@ -104,7 +104,7 @@ async fn a_pruned_request_logs_the_line_of_the_seed() {
 #[tokio::test]
 async fn a_workload_that_there_is_not_passes_through_and_is_told() {
     let stage = Stage::new(PRUNES).await;
-    let body = || conversation(DialectId::OpenaiChat, 21, false);
+    let body = || conversation(Dialect::OpenaiChat, 21, false);
     let answer = stage.post("/w/pp/v1/chat/completions", &[], body()).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.headers["x-secateur-workload"], "default");
@@ -143,7 +143,7 @@ async fn ranked_chunks_are_counted_in_the_header_and_the_line() {
     .collect();
     let asks =
         format!("<documents>\\n{documents}</documents>\\nHow do I care for roses and tulips?");
-    let body = conversation(DialectId::OpenaiChat, 21, false).replace("question 20", &asks);
+    let body = conversation(Dialect::OpenaiChat, 21, false).replace("question 20", &asks);
     let answer = stage.post("/w/p/v1/chat/completions", &[], body).await;
     assert_eq!(answer.status, 200);
     assert_eq!(
@@ -169,7 +169,7 @@ async fn ranked_chunks_are_counted_in_the_header_and_the_line() {
 async fn a_compressed_request_logs_its_line() {
     let more = "[workload.c]\nbudget_ms = 20000\n[workload.c.policy.m3]\ncompress_user_turns_enabled = true\n";
     let stage = Stage::new(more).await;
-    let body = conversation(DialectId::OpenaiChat, 9, false)
+    let body = conversation(Dialect::OpenaiChat, 9, false)
         .replace("question", &format!("question{}.", " ".repeat(80)));
     let answer = stage
         .post("/w/c/v1/chat/completions", &[], body.clone())
@@ -236,7 +236,7 @@ async fn secrets_and_prompts_appear_on_no_surface() {
             .replace("question 0", PROMPT)
     };
     for stage in [&stage, &other] {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             for headers in [
                 &[("authorization", "Bearer sk-planted-bearer")][..],
                 &[

@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::MockOptions;
 use secateur_proxy::Config;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -154,7 +154,7 @@ async fn echo(
 async fn an_upstream_with_a_root_of_ones_own_is_reached_over_http2() {
     let behind = Behind::start("h2", &[b"h2", b"http/1.1"]).await;
     let stage = behind.stage(true).await;
-    let body = conversation(DialectId::OpenaiChat, 21, false);
+    let body = conversation(Dialect::OpenaiChat, 21, false);
     for _ in 0..3 {
         let answer = stage
             .post("/w/p/v1/chat/completions", &[], body.clone())
@@ -206,7 +206,7 @@ async fn an_upstream_may_learn_http2_while_the_proxy_runs() {
 async fn requests_share_one_http2_connection() {
     let behind = Behind::start("shared", &[b"h2"]).await;
     let stage = Arc::new(behind.stage(true).await);
-    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let body = conversation(Dialect::OpenaiChat, 3, false);
     let ask = || {
         let (stage, body) = (Arc::clone(&stage), body.clone());
         async move { stage.post("/w/p/v1/chat/completions", &[], body).await.body }
@@ -223,7 +223,7 @@ async fn requests_share_one_http2_connection() {
 async fn an_upstream_without_http2_is_reached_over_http1() {
     let behind = Behind::start("h1", &[b"http/1.1"]).await;
     let stage = behind.stage(true).await;
-    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let body = conversation(Dialect::OpenaiChat, 3, false);
     let answer = stage
         .post("/w/p/v1/chat/completions", &[], body.clone())
         .await;
@@ -238,7 +238,7 @@ async fn http2_at_the_client_and_http2_at_the_upstream_fit_together() {
     let client = Client::builder(TokioExecutor::new())
         .http2_only(true)
         .build_http();
-    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let body = conversation(Dialect::OpenaiChat, 3, false);
     let url = stage.proxy.url();
     let sent = request(
         &client,
@@ -258,7 +258,7 @@ async fn http2_at_the_client_and_http2_at_the_upstream_fit_together() {
 async fn an_upstream_that_nobody_vouches_for_is_not_trusted() {
     let behind = Behind::start("unknown", &[b"h2", b"http/1.1"]).await;
     let stage = behind.stage(false).await;
-    let body = conversation(DialectId::OpenaiChat, 3, false);
+    let body = conversation(Dialect::OpenaiChat, 3, false);
     let answer = stage.post("/w/p/v1/chat/completions", &[], body).await;
     assert_eq!(
         (

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_mock::{MockOptions, Received, Scripted};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ async fn recorded_exchanges_pass_byte_for_byte() {
     let (mut exchanges, mut with_usage, mut unread) = (0, 0, Vec::new());
     for line in lines {
         let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let dialect = DialectId::from_name(line["dialect"].as_str().unwrap()).unwrap();
+        let dialect = Dialect::from_name(line["dialect"].as_str().unwrap()).unwrap();
         let (body, kind) = match &line["response"] {
             Value::String(text) if text.starts_with('{') => (text.clone(), "application/json"),
             Value::String(text) => (text.clone(), "text/event-stream; charset=utf-8"),

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::Value;
 
 use super::parts::{Calls, read_message};
@@ -128,7 +128,7 @@ pub(crate) fn read(name: &str, text: &str, loaded: &mut Loaded) {
             id: id.clone(),
             messages: built.messages(),
             fixed_tokens: 0.0,
-            dialect: DialectId::AnthropicMessages,
+            dialect: Dialect::AnthropicMessages,
             model,
             cold: Vec::new(),
         };

@@ -7,7 +7,7 @@ use super::parts::{Calls, read_message};
 use super::{Loaded, Unreadable};
 use crate::price::chars_to_tokens;
 use crate::session::{Message, PartKind, Role, Session};
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 
 /// True for a file that is one JSON value rather than a line per value.
 pub(crate) fn is_one_document(text: &str) -> bool {
@@ -80,14 +80,14 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
 }
 
 /// Tool results are messages of their own in OpenAI's form, and calls are no blocks.
-pub(crate) fn dialect_of(messages: &[Message]) -> DialectId {
+pub(crate) fn dialect_of(messages: &[Message]) -> Dialect {
     let is_openai = |message: &Message| {
         matches!(message.role, Role::Tool | Role::System) || message.raw.contains("\"tool_calls\"")
     };
     if messages.iter().any(is_openai) {
-        DialectId::OpenaiChat
+        Dialect::OpenaiChat
     } else {
-        DialectId::AnthropicMessages
+        Dialect::AnthropicMessages
     }
 }
 

@@ -7,7 +7,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::Value;
 
 use read::{Message, What, Who, list, messages};
@@ -17,30 +17,30 @@ pub type Complaints = BTreeMap<&'static str, usize>;
 
 /// What is wrong with a request.
 #[must_use]
-pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
+pub fn complaints(request: &Value, dialect: Dialect) -> Complaints {
     let mut wrong = Complaints::new();
     let messages = messages(request, dialect);
     if messages.is_empty() {
         *wrong.entry("no turns").or_default() += 1;
     }
-    if dialect != DialectId::OpenaiResponses {
+    if dialect != Dialect::OpenaiResponses {
         ids_are_unique(&messages, &mut wrong);
     }
     match dialect {
-        DialectId::AnthropicMessages => {
+        Dialect::AnthropicMessages => {
             pairs_are_adjacent(&merged(&messages), true, &mut wrong);
             results_lead(&messages, &mut wrong);
             nothing_is_empty(&messages, &mut wrong);
             roles_are_known(&messages, &mut wrong);
         }
-        DialectId::GeminiGenerateContent => {
+        Dialect::GeminiGenerateContent => {
             first_is_users(&messages, &mut wrong);
             let merged = merged(&messages);
             pairs_are_adjacent(&merged, false, &mut wrong);
             calls_follow_users(&merged, &mut wrong);
             roles_are_known(&messages, &mut wrong);
         }
-        DialectId::OpenaiResponses => {
+        Dialect::OpenaiResponses => {
             reasoning_is_followed(&messages, &mut wrong);
             known_reasoning_keeps_its_item(list(request, "input"), &mut wrong);
             let elsewhere = ["previous_response_id", "conversation"];
@@ -62,7 +62,7 @@ pub fn complaints(request: &Value, dialect: DialectId) -> Complaints {
 /// Whether a request begins with a user's turn. No output may begin otherwise if its input did not, although Anthropic
 /// would take it.
 #[must_use]
-pub fn begins_with_user(request: &Value, dialect: DialectId) -> bool {
+pub fn begins_with_user(request: &Value, dialect: Dialect) -> bool {
     is_users_first(&messages(request, dialect))
 }
 

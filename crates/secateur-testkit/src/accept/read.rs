@@ -1,6 +1,6 @@
 //! Requests as plain lists of who says what.
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,12 @@ pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .unwrap_or_default()
 }
 
-pub(super) fn messages(request: &Value, dialect: DialectId) -> Vec<Message> {
+pub(super) fn messages(request: &Value, dialect: Dialect) -> Vec<Message> {
     let items = list(request, dialect.facts().list_key);
     match dialect {
-        DialectId::AnthropicMessages => items.iter().map(anthropic).collect(),
-        DialectId::GeminiGenerateContent => items.iter().map(gemini).collect(),
-        DialectId::OpenaiResponses => match request.get("input") {
+        Dialect::AnthropicMessages => items.iter().map(anthropic).collect(),
+        Dialect::GeminiGenerateContent => items.iter().map(gemini).collect(),
+        Dialect::OpenaiResponses => match request.get("input") {
             Some(Value::String(_)) => vec![Message {
                 who: Who::User,
                 parts: Vec::new(),

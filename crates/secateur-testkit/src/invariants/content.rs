@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use secateur_core::models;
 use serde_json::Value;
 
 use super::demand;
 use crate::raw::{BlockKind, RawRequest, blocks_in};
 
-fn role(item: &Value, dialect: DialectId) -> &str {
-    let absent = if dialect == DialectId::GeminiGenerateContent {
+fn role(item: &Value, dialect: Dialect) -> &str {
+    let absent = if dialect == Dialect::GeminiGenerateContent {
         "user"
     } else {
         ""
@@ -19,7 +19,7 @@ fn role(item: &Value, dialect: DialectId) -> &str {
 }
 
 /// Whether a user wrote something here, and did not only hand back results.
-fn is_authored_by_user(item: &Value, dialect: DialectId) -> bool {
+fn is_authored_by_user(item: &Value, dialect: Dialect) -> bool {
     let is_result =
         |block: &Value| block["type"] == "tool_result" || block.get("functionResponse").is_some();
     let content = item.get("content").or(item.get("parts"));
@@ -44,7 +44,7 @@ fn unmarked<'i>(item: &'i str, anchor: Option<&'i str>) -> impl Iterator<Item = 
 
 /// System turns, what stands before the first user turn, and the last user turn. A marker may be new.
 pub(super) fn ends_survive(
-    dialect: DialectId,
+    dialect: Dialect,
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
     edits_last_user: bool,
@@ -118,7 +118,7 @@ fn without_results(item: &str) -> Value {
     item
 }
 
-fn of_kind<'a>(request: &RawRequest<'a>, dialect: DialectId, kind: BlockKind) -> Vec<&'a str> {
+fn of_kind<'a>(request: &RawRequest<'a>, dialect: Dialect, kind: BlockKind) -> Vec<&'a str> {
     let blocks = request
         .items
         .iter()
@@ -130,7 +130,7 @@ fn of_kind<'a>(request: &RawRequest<'a>, dialect: DialectId, kind: BlockKind) ->
 }
 
 pub(super) fn untouchables_survive(
-    dialect: DialectId,
+    dialect: Dialect,
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
     edits_documents: bool,
@@ -162,7 +162,7 @@ fn without_plain_text(raw: &str) -> Cow<'_, str> {
 }
 
 pub(super) fn thinking_is_whole_or_gone(
-    dialect: DialectId,
+    dialect: Dialect,
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
     first_edit_at: usize,
@@ -175,7 +175,7 @@ pub(super) fn thinking_is_whole_or_gone(
         is.iter().all(|block| rest.any(|other| other == block)),
         "thinking was altered"
     );
-    if dialect != DialectId::AnthropicMessages {
+    if dialect != Dialect::AnthropicMessages {
         return Ok(());
     }
     let model = after

@@ -1,16 +1,16 @@
 //! Everything that no edit names is there, byte for byte and in order.
 
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::edit::{Action, Mark, MarkPlace, Piece, Plan};
-use secateur_core::json::Limits;
-use secateur_core::view::{Home, View};
+use secateur_core::Limits;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::edit::{Action, Mark, MarkPlace, Piece, Plan};
+use secateur_core::internal::view::{Placement, View};
 
 use super::demand;
 use crate::raw::RawRequest;
 
 /// Elements without an edit are there, byte for byte and in order.
 pub(super) fn items_survive(
-    dialect: DialectId,
+    dialect: Dialect,
     body: &[u8],
     before: &RawRequest<'_>,
     after: &RawRequest<'_>,
@@ -57,7 +57,7 @@ pub(super) fn items_survive(
             | Action::Rewrite(part, _)
             | Action::ReplaceInput(part, _) => {
                 let gone = matches!(edit.action, Action::DropPart(_))
-                    && matches!(view.part(*part).home, Home::Item(_));
+                    && matches!(view.part(*part).home, Placement::Item(_));
                 let start = match view.seat(*part) {
                     Some(seat) => seat.span.start,
                     None => view.part(*part).value.start,
@@ -93,7 +93,7 @@ pub(super) fn items_survive(
 
 /// Every part that stays has its bytes, or the text that its edit spells out.
 pub(super) fn texts_survive(
-    dialect: DialectId,
+    dialect: Dialect,
     body: &[u8],
     out: &[u8],
     plan: &Plan,

@@ -10,10 +10,10 @@ mod edits;
 
 use std::borrow::Cow;
 
+use secateur_core::Limits;
 use secateur_core::check::check;
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::edit::{Action, Plan};
-use secateur_core::json::Limits;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::edit::{Action, Plan};
 use secateur_core::report::{EngineError, Verdict};
 use secateur_core::{Outcome, Request, prune};
 use serde_json::Value;
@@ -50,7 +50,7 @@ use demand;
 ///
 /// # Errors
 /// The promise that was broken.
-pub fn hold(dialect: DialectId, body: &[u8], named: &Named) -> Result<Fate, String> {
+pub fn hold(dialect: Dialect, body: &[u8], named: &Named) -> Result<Fate, String> {
     let request = Request {
         dialect: Some(dialect),
         ..Request::default()
@@ -131,7 +131,7 @@ fn without_own_marks<'o>(body: &[u8], out: &'o [u8], plan: &Plan) -> Cow<'o, [u8
 }
 
 fn judge(
-    dialect: DialectId,
+    dialect: Dialect,
     body: &[u8],
     out: &[u8],
     outcome: &Outcome<'_>,
@@ -143,7 +143,7 @@ fn judge(
         .plan
         .edits
         .iter()
-        .any(secateur_core::edit::Edit::reorders);
+        .any(secateur_core::internal::edit::Edit::reorders);
     demand!(
         out.len() < body.len() || (may_be_as_long && out.len() == body.len()),
         "not smaller"
@@ -191,7 +191,7 @@ fn judge(
         .policy
         .strategies()
         .iter()
-        .any(|strategy| strategy.edits_last_user());
+        .any(|strategy| strategy.may_touch().last_user);
     let anchor = report
         .plan
         .edits
@@ -202,7 +202,9 @@ fn judge(
         });
     ends_survive(dialect, &before, &after, edits_last_user, anchor)?;
     let strategies = named.policy.strategies();
-    let edits_documents = strategies.iter().any(|strategy| strategy.edits_documents());
+    let edits_documents = strategies
+        .iter()
+        .any(|strategy| strategy.may_touch().documents);
     untouchables_survive(dialect, &before, &after, edits_documents)?;
     let in_rounds = named.policy.cadence == secateur_core::policy::Cadence::Rounds;
     thinking_is_whole_or_gone(dialect, &before, &after, first_edit_at, in_rounds)?;
@@ -210,7 +212,7 @@ fn judge(
 }
 
 /// No rule of the provider is broken more often than before, and the engine's own check agrees.
-fn stays_acceptable(dialect: DialectId, body: &[u8], out: &[u8]) -> Result<(), String> {
+fn stays_acceptable(dialect: Dialect, body: &[u8], out: &[u8]) -> Result<(), String> {
     let (was, is) = (complaints(dialect, body)?, complaints(dialect, out)?);
     for (rule, count) in &is {
         demand!(
@@ -224,7 +226,7 @@ fn stays_acceptable(dialect: DialectId, body: &[u8], out: &[u8]) -> Result<(), S
     };
     let keeps_first = matches!(
         dialect,
-        DialectId::AnthropicMessages | DialectId::GeminiGenerateContent
+        Dialect::AnthropicMessages | Dialect::GeminiGenerateContent
     );
     demand!(
         !keeps_first || begins(out)? || !begins(body)?,
@@ -233,7 +235,7 @@ fn stays_acceptable(dialect: DialectId, body: &[u8], out: &[u8]) -> Result<(), S
     agree(dialect, out)
 }
 
-fn complaints(dialect: DialectId, body: &[u8]) -> Result<Complaints, String> {
+fn complaints(dialect: Dialect, body: &[u8]) -> Result<Complaints, String> {
     let value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     Ok(accept::complaints(&value, dialect))
 }
@@ -242,7 +244,7 @@ fn complaints(dialect: DialectId, body: &[u8]) -> Result<Complaints, String> {
 ///
 /// # Errors
 /// The two verdicts.
-pub fn agree(dialect: DialectId, body: &[u8]) -> Result<(), String> {
+pub fn agree(dialect: Dialect, body: &[u8]) -> Result<(), String> {
     let Ok(view) = dialect::read(body, dialect, &Limits::default()) else {
         return Ok(());
     };

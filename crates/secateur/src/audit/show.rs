@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use comfy_table::Cell;
-use secateur_core::edit::{SkipReason, Why};
+use secateur_core::internal::edit::{CutReason, SkipReason};
 use secateur_ledger::{Ledger, Row};
 use serde_json::Value;
 
@@ -192,7 +192,7 @@ fn skip_words(reason: &str) -> String {
 }
 
 fn why_words(reason: &str) -> String {
-    let known = serde_json::from_value::<Why>(Value::from(reason));
+    let known = serde_json::from_value::<CutReason>(Value::from(reason));
     known.map_or_else(|_| reason.to_owned(), |known| known.words().to_owned())
 }
 

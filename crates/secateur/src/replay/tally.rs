@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use secateur_core::edit::SkipReason;
+use secateur_core::internal::edit::SkipReason;
 use secateur_core::models;
 use secateur_core::receipt::{Cache, Counts, Receipt};
 use secateur_core::report::{Report, Verdict};

@@ -4,7 +4,7 @@
 //! valid until something before it, or in it, is changed.
 
 use super::{CacheKind, MarkerPattern, deepest_hit};
-use crate::view::{PartId, View};
+use crate::read::view::{PartId, View};
 
 /// How much of a prompt is read: nothing, or tools and instructions and the first so many parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! What a body asks to be cached.
 
-use crate::json::Span;
-use crate::view::PartId;
+use crate::read::view::PartId;
+use secateur_json::Span;
 
 /// How long a client asks an entry to be kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

@@ -8,15 +8,21 @@
 mod blocks;
 mod conversation;
 mod entries;
+mod hit;
 mod markers;
 mod pattern;
+mod read_blocks;
+mod read_markers;
 mod rules;
 mod simulated;
 
 pub use blocks::{Block, BlockList, BlockPlace};
 pub(crate) use conversation::{ConversationCache, Prefix, Reach};
 pub use entries::{Bill, deepest_hit};
+pub use hit::{CacheHit, Cached, Covered};
 pub use markers::{Life, Marker, Markers};
 pub(crate) use pattern::{Anchor, MarkerPattern, Patterns};
+pub use read_markers::markers;
+pub(crate) use read_markers::{last_tool, marker_key};
 pub use rules::{CacheKind, CachePrices, CacheRules};
 pub use simulated::{Billed, SimulatedCache};

@@ -6,9 +6,10 @@
 //! counted on that may not be there.
 
 use super::{Bill, CacheKind, CachePrices, CacheRules, Life, Marker, Markers};
-use crate::dialect::{DialectId, last_tool, marker_key};
-use crate::json::Span;
-use crate::view::{Home, PartId, PartKind, Role, TurnId, View};
+use super::{last_tool, marker_key};
+use crate::read::dialect::Dialect;
+use crate::read::view::{PartId, PartKind, Placement, Role, TurnId, View};
+use secateur_json::Span;
 
 /// A marker further from the end than this many turns is not taken to move with the conversation.
 const MAX_TURNS_FROM_END: u32 = 3;
@@ -239,14 +240,14 @@ impl MarkerPattern {
     /// Whether a marker can be put on a block as it is written. Content given as a string has no place for one, and
     /// Anthropic rejects one on thinking and on an empty text.
     pub(crate) fn can_mark(&self, view: &View<'_>, part: PartId) -> bool {
-        let is_block = matches!(view.part(part).home, Home::Nested(_));
+        let is_block = matches!(view.part(part).home, Placement::Nested(_));
         if !is_block || self.occupied.binary_search(&part).is_ok() {
             return false;
         }
         let kind = view.part(part).kind;
         let is_text = kind == PartKind::Text && view.chars(part) > 0;
         match self.rules.kind {
-            CacheKind::Marked if view.dialect() == DialectId::AnthropicMessages => match kind {
+            CacheKind::Marked if view.dialect() == Dialect::AnthropicMessages => match kind {
                 PartKind::Thinking | PartKind::Opaque => false,
                 PartKind::Text => is_text,
                 _ => true,

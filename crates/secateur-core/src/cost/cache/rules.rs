@@ -24,8 +24,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::dialect::DialectId;
-use crate::models::{Entry, Provider};
+use crate::cost::models::{Entry, Provider};
+use crate::read::dialect::Dialect;
 
 /// Where a cache has entries, and how they are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,12 +144,12 @@ impl CacheRules {
 
     /// The rules for a model outside the table, by its name, else by the wire format. Where nothing tells, a cache
     /// that finds the longest prefix is assumed: then a cut is made only if it pays with such a cache too.
-    pub(crate) fn guess(model: Option<&str>, dialect: Option<DialectId>) -> Self {
+    pub(crate) fn guess(model: Option<&str>, dialect: Option<Dialect>) -> Self {
         let bare = model.map(|name| name.rsplit('/').next().unwrap_or(name));
         match bare {
             Some(name) if name.contains("claude") => Self::ANTHROPIC,
             Some(name) if is_gpt_with_breakpoints(name) => Self::OPENAI_BREAKPOINTS,
-            None if dialect == Some(DialectId::AnthropicMessages) => Self::ANTHROPIC,
+            None if dialect == Some(Dialect::AnthropicMessages) => Self::ANTHROPIC,
             _ => Self::PREFIX,
         }
     }
@@ -242,7 +242,7 @@ const GEMINI_MIN_TOKENS: &[(&str, usize)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::{all, find};
+    use crate::cost::models::{all, find};
 
     fn cache_rules(model: Option<&str>) -> CacheRules {
         model
@@ -318,7 +318,7 @@ mod tests {
         for other in ["gpt-5.5-x", "gpt-oss-120b", "deepseek-chat", "llama"] {
             assert_eq!(kind(Some(other), None), CacheKind::Automatic, "{other}");
         }
-        let anthropic = Some(DialectId::AnthropicMessages);
+        let anthropic = Some(Dialect::AnthropicMessages);
         assert_eq!(kind(None, anthropic), CacheKind::Marked);
         assert_eq!(
             kind(Some("own-model"), anthropic),

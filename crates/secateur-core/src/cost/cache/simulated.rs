@@ -140,8 +140,8 @@ fn life_seconds(rules: &CacheRules, life: Life) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::DialectId;
-    use crate::models::Terms;
+    use crate::cost::models::Terms;
+    use crate::read::dialect::Dialect;
     use serde_json::{Value, json};
 
     /// A conversation of an agent after `steps` calls, marked on its instructions and on its last block.
@@ -188,7 +188,7 @@ mod tests {
 
         fn send(&mut self, body: &Value) -> Billed {
             let text = body.to_string();
-            let dialect = DialectId::AnthropicMessages;
+            let dialect = Dialect::AnthropicMessages;
             let prompt = BlockList::of(text.as_bytes(), dialect, self.rules.kind).unwrap();
             self.seconds += 10.0;
             let tokens = |bytes: usize| bytes as f64;

@@ -1,10 +1,10 @@
 //! Where texts are cut, and which.
 
 use super::*;
-use crate::dialect::DialectId;
-use crate::strategy::bodies::{Pruned, Say, model, pruned, user};
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Pruned, Say, model, pruned, user};
 
-fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+fn run(dialect: Dialect, says: &[Say], options: &str) -> Pruned {
     let policy = format!("strategies = [\"long-messages\"]\n[long-messages]\n{options}\n");
     pruned(dialect, says, &policy)
 }
@@ -46,7 +46,7 @@ fn a_text_is_cut_at_a_sentence_else_at_a_word_else_hard() {
 fn old_texts_are_condensed_with_a_marker_in_every_dialect() {
     let long = "A sentence here. ".repeat(100);
     let says = session(&[model(&long), user(&long), model("ok")], 8);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "");
         assert!(found.turns[0].len() > 1000, "{dialect}: the task stays");
         assert!(
@@ -72,7 +72,7 @@ fn a_text_at_its_limit_stays_and_zero_switches_off() {
         (700, "max_user_chars = 0", false),
         (700, "turns_threshold = 0", false),
     ] {
-        let found = run(DialectId::OpenaiChat, &says(length), options);
+        let found = run(Dialect::OpenaiChat, &says(length), options);
         assert_eq!(
             !found.report.plan.edits.is_empty(),
             changes,
@@ -80,7 +80,7 @@ fn a_text_at_its_limit_stays_and_zero_switches_off() {
         );
     }
     // One character over the limit is not worth a marker.
-    let found = run(DialectId::OpenaiChat, &says(601), "");
+    let found = run(Dialect::OpenaiChat, &says(601), "");
     assert_eq!(found.report.plan.skips[0].reason, SkipReason::NotSmaller);
 }
 
@@ -89,11 +89,11 @@ fn the_last_eight_answers_and_what_lies_behind_them_stay() {
     let long = "A sentence here. ".repeat(100);
     for (answers, changes) in [(6, false), (7, false), (8, true)] {
         let says = session(&[model("ok"), user(&long), model(&long)], answers);
-        let found = run(DialectId::AnthropicMessages, &says, "");
+        let found = run(Dialect::AnthropicMessages, &says, "");
         assert_eq!(found.turns[2].len() < long.len(), answers >= 7, "{answers}");
         assert_eq!(found.turns[3].len() < long.len(), changes, "{answers}");
     }
-    let found = run(DialectId::AnthropicMessages, &session(&[], 7), "");
+    let found = run(Dialect::AnthropicMessages, &session(&[], 7), "");
     assert_eq!(found.report.plan.skips[0].reason, SkipReason::TooFewTurns);
 }
 
@@ -109,7 +109,7 @@ fn calls_results_and_images_stay() {
         ],
         9,
     );
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "");
         assert!(found.report.plan.edits.is_empty(), "{dialect}");
     }

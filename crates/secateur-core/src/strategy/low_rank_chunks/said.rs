@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use secateur_rank::chunks::{BlockRun, Chunks, question_among};
 
-use crate::view::{PartId, TurnId};
+use crate::read::view::{PartId, TurnId};
 
 /// One part of a turn. Parts without text count, so that blocks which follow each other are known.
-pub(super) struct Heard<'a> {
+pub(super) struct TextPart<'a> {
     pub(super) part: PartId,
     pub(super) text: Cow<'a, str>,
     pub(super) chunks: Option<Chunks>,
@@ -17,14 +17,14 @@ pub(super) struct Heard<'a> {
 }
 
 /// The texts of a user turn.
-pub(super) struct Said<'a> {
+pub(super) struct UserTurn<'a> {
     pub(super) turn: TurnId,
-    pub(super) texts: Vec<Heard<'a>>,
+    pub(super) texts: Vec<TextPart<'a>>,
     /// Texts that are one chunk each, where no text holds several.
     pub(super) run: Option<BlockRun>,
 }
 
-impl Said<'_> {
+impl UserTurn<'_> {
     pub(super) fn has_chunks(&self) -> bool {
         self.run.is_some() || self.texts.iter().any(|heard| heard.chunks.is_some())
     }
@@ -64,7 +64,7 @@ impl Said<'_> {
     }
 }
 
-impl Heard<'_> {
+impl TextPart<'_> {
     /// What stands before and behind the chunks of the text.
     pub(super) fn around(&self) -> [&str; 2] {
         match &self.chunks {

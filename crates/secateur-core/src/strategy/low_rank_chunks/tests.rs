@@ -1,12 +1,16 @@
 //! Layouts in every dialect, where the question stands, what is left alone, order and counts.
 
+mod forms;
+
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::LowRankChunks;
-use crate::dialect::DialectId;
-use crate::edit::SkipReason;
-use crate::strategy::bodies::{Pruned, Say, body, exchange, model, pruned, pruned_once, user};
+use crate::plan::edit::SkipReason;
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{
+    Pruned, Say, body, exchange, model, pruned, pruned_once, user,
+};
 
 pub(super) const QUESTION: &str = "Which layer of the eye is vascular?";
 
@@ -22,12 +26,12 @@ pub(super) const PASSAGES: [&str; 8] = [
     "The lens of the eye focuses light on the retina.",
 ];
 
-pub(super) fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+pub(super) fn run(dialect: Dialect, says: &[Say], options: &str) -> Pruned {
     let policy = format!("strategies = [\"low-rank-chunks\"]\n[low-rank-chunks]\n{options}\n");
     pruned(dialect, says, &policy)
 }
 
-fn once(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+fn once(dialect: Dialect, says: &[Say], options: &str) -> Pruned {
     let policy = format!("strategies = [\"low-rank-chunks\"]\n[low-rank-chunks]\n{options}\n");
     pruned_once(dialect, body(dialect, says).as_bytes(), &policy)
 }
@@ -69,7 +73,7 @@ pub(super) fn kept(text: &str) -> Vec<usize> {
 
 #[test]
 fn every_layout_is_ranked_in_every_dialect() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for context in [elements(&PASSAGES), numbered(&PASSAGES), ruled(&PASSAGES)] {
             let found = run(dialect, &[user(&format!("{context}\n\n{QUESTION}"))], "");
             let places = kept(&found.turns[0]);
@@ -95,7 +99,7 @@ fn tags_numbers_and_escapes_of_kept_chunks_keep_their_bytes() {
         docs.join("\\n")
     );
     let policy = "strategies = ['low-rank-chunks']\n[low-rank-chunks]\nmin_keep = 2";
-    let found = pruned_once(DialectId::OpenaiChat, input.as_bytes(), policy);
+    let found = pruned_once(Dialect::OpenaiChat, input.as_bytes(), policy);
     let wanted = format!(
         r#"{{"messages":[{{"role":"user","content":"Context:\u0020\n{}\n{}\nQuestion: {QUESTION}"}}]}}"#,
         docs[1], docs[3]
@@ -106,7 +110,7 @@ fn tags_numbers_and_escapes_of_kept_chunks_keep_their_bytes() {
 #[test]
 fn the_question_may_stand_before_the_context_or_in_another_block() {
     let context = elements(&PASSAGES);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &[user(&format!("{QUESTION}\n\n{context}"))], "");
         assert_eq!(kept(&found.turns[0])[0], 2, "{dialect}");
     }
@@ -121,7 +125,7 @@ fn the_question_may_stand_before_the_context_or_in_another_block() {
             .collect();
         let input = json!({"messages": [{"role": "user", "content": blocks}]}).to_string();
         let policy = "strategies = ['low-rank-chunks']";
-        let found = pruned_once(DialectId::AnthropicMessages, input.as_bytes(), policy);
+        let found = pruned_once(Dialect::AnthropicMessages, input.as_bytes(), policy);
         assert_eq!(kept(&found.turns[0])[0], 2);
         assert_eq!(found.report.rag_dropped, 5);
     }
@@ -132,7 +136,7 @@ fn context_in_the_turn_before_is_ranked_by_the_question_behind_it() {
     let leads = ["Here are the documents:", "Here are the documents."];
     let cases = leads
         .iter()
-        .flat_map(|lead| DialectId::ALL.map(|dialect| (lead, dialect)));
+        .flat_map(|lead| Dialect::ALL.map(|dialect| (lead, dialect)));
     for (lead, dialect) in cases {
         let context = format!("{lead}\n{}", elements(&PASSAGES));
         let says = [user(&context), model("Ready."), user(QUESTION)];
@@ -147,7 +151,7 @@ fn context_in_the_turn_before_is_ranked_by_the_question_behind_it() {
 #[test]
 fn what_was_cut_once_does_not_come_back_with_the_next_question() {
     let first = user(&format!("{}\n\n{QUESTION}", elements(&PASSAGES)));
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let one = run(dialect, std::slice::from_ref(&first), "");
         let says = [first.clone(), model("The uvea."), user("And the cornea?")];
         let two = run(dialect, &says, "");
@@ -192,7 +196,7 @@ fn under_rounds_a_turn_is_decided_when_it_arrives() {
         model("Fourteen."),
         ask("Why does bread rise?"),
     ];
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let mut before: Vec<u8> = Vec::new();
         for upto in [1, 3, 5, 7] {
             let out = rounds(&says[..upto], dialect);
@@ -213,7 +217,7 @@ fn under_rounds_a_turn_is_decided_when_it_arrives() {
 fn context_in_tool_results_is_ranked_only_when_asked_for() {
     let mut says = vec![user(QUESTION)];
     says.extend(exchange("knowledge_base", &elements(&PASSAGES)));
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let off = run(dialect, &says, "");
         assert_eq!(kept(&off.turns[2]).len(), PASSAGES.len(), "{dialect}");
         let on = run(dialect, &says, "in_tool_results = true");
@@ -222,7 +226,7 @@ fn context_in_tool_results_is_ranked_only_when_asked_for() {
     }
     let mut says = vec![user(QUESTION)];
     says.extend(exchange("Read", &ruled(&PASSAGES)));
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let file = run(dialect, &says, "in_tool_results = true");
         assert_eq!(kept(&file.turns[2]).len(), PASSAGES.len(), "{dialect}");
     }
@@ -231,7 +235,7 @@ fn context_in_tool_results_is_ranked_only_when_asked_for() {
 /// Such a search finds lines or names, and the next line may belong to the one before.
 #[test]
 fn what_a_search_of_files_prints_is_no_retrieved_context() {
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     let policy = "strategies = [\"low-rank-chunks\"]\n[low-rank-chunks]\nin_tool_results = true\n";
     let result = |tool: &str, input: serde_json::Value, text: &str| {
         let body = json!({"messages": [
@@ -277,7 +281,7 @@ fn doubt_is_a_skip() {
     let stray = format!("{}</document>\n\n{QUESTION}", elements(&PASSAGES));
     let gap = format!("[1] a\n\n[2] b\n\n[3] c\n\n[7] d\n\n{QUESTION}");
     for text in [two, stray, gap] {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let found = run(dialect, &[user(&text)], "");
             assert_eq!(reasons(&found), [SkipReason::AmbiguousChunks], "{text}");
         }
@@ -294,7 +298,7 @@ fn a_task_about_the_whole_context_keeps_it() {
     ];
     for task in tasks {
         let found = run(
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             &[user(&format!("{context}\n\n{task}"))],
             "",
         );
@@ -304,7 +308,7 @@ fn a_task_about_the_whole_context_keeps_it() {
 
 #[test]
 fn equal_chunks_and_a_question_without_words_change_nothing() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let same = elements(&[PASSAGES[2]; 6]);
         let found = run(dialect, &[user(&format!("{same}\n\n{QUESTION}"))], "");
         assert!(found.report.plan.edits.is_empty(), "{dialect}");
@@ -330,7 +334,7 @@ fn code_and_other_scripts_inside_chunks_are_ranked_whole() {
         "{}\n\nWhere is parseHeader?",
         elements(&code)
     ))];
-    let found = run(DialectId::AnthropicMessages, &says, "min_keep = 1");
+    let found = run(Dialect::AnthropicMessages, &says, "min_keep = 1");
     let start = format!("<documents>\n<document>{}</document>", code[1]);
     assert!(found.turns[0].starts_with(&start), "{}", found.turns[0]);
 
@@ -344,7 +348,7 @@ fn code_and_other_scripts_inside_chunks_are_ranked_whole() {
         "{}\n\n眼睛的哪一层有血管？",
         elements(&chinese)
     ))];
-    let found = run(DialectId::GeminiGenerateContent, &says, "min_keep = 1");
+    let found = run(Dialect::GeminiGenerateContent, &says, "min_keep = 1");
     assert!(found.turns[0].contains(chinese[1]) && !found.turns[0].contains(chinese[3]));
 
     let arabic = [
@@ -357,14 +361,14 @@ fn code_and_other_scripts_inside_chunks_are_ranked_whole() {
         "{}\n\nما هي الطبقة الوعائية؟",
         elements(&arabic)
     ))];
-    let found = run(DialectId::OpenaiResponses, &says, "min_keep = 1");
+    let found = run(Dialect::OpenaiResponses, &says, "min_keep = 1");
     assert!(found.turns[0].contains(arabic[1]) && !found.turns[0].contains(arabic[3]));
 }
 
 #[test]
 fn order_and_limits_are_as_the_options_say() {
     let says = [user(&format!("{}\n\n{QUESTION}", elements(&PASSAGES)))];
-    let dialect = DialectId::OpenaiChat;
+    let dialect = Dialect::OpenaiChat;
     let found = once(dialect, &says, "order = 'original'");
     assert!(kept(&found.turns[0]).is_sorted() && found.report.rag_kept == 3);
     let found = run(dialect, &says, "max_keep = 1");
@@ -393,7 +397,7 @@ fn ten_thousand_chunks_are_ranked() {
         "{}\n\nWhich note speaks of stone 21?",
         elements(&refs)
     ))];
-    let found = run(DialectId::OpenaiChat, &says, "max_keep = 20");
+    let found = run(Dialect::OpenaiChat, &says, "max_keep = 20");
     assert_eq!(found.report.rag_kept, 20);
     assert!(found.turns[0].contains("speaks of stone 21 "));
 }
@@ -449,7 +453,7 @@ proptest! {
         let question = format!("\n\nQuestion: what of {}?", text(&asked));
         let said = format!("Read this.\n\n{context}{question}");
         let options = format!("min_keep = {min_keep}\nmin_score = 0.{min_score}");
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let found = run(dialect, &[user(&said)], &options);
             prop_assert!(found.turns[0].starts_with("Read this.\n\n"));
             prop_assert!(found.turns[0].ends_with(&question));

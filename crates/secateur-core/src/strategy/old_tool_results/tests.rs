@@ -1,12 +1,12 @@
 //! Thresholds at, below and above; the three modes; what is left alone.
 
-use crate::dialect::DialectId;
-use crate::edit::SkipReason;
-use crate::strategy::bodies::{Pruned, Say, exchange, model, pruned, user};
+use crate::plan::edit::SkipReason;
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Pruned, Say, exchange, model, pruned, user};
 
 const CLEARED: &str = "[Old tool result content cleared]";
 
-fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+fn run(dialect: Dialect, says: &[Say], options: &str) -> Pruned {
     let policy = format!("strategies = [\"old-tool-results\"]\n[old-tool-results]\n{options}\n");
     pruned(dialect, says, &policy)
 }
@@ -35,7 +35,7 @@ fn reason(found: &Pruned) -> Option<SkipReason> {
 
 #[test]
 fn a_long_result_keeps_head_and_tail_in_every_dialect() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &session(&[5000, 4000]), "window_tokens = 4000");
         let expected = format!(
             "{0}\n...\n{0}\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of \
@@ -59,7 +59,7 @@ fn trims_from_the_soft_ratio_on_and_not_below() {
     // The session is exactly half of the window, or a token less than that.
     let exact = total(&lengths) * 2;
     assert_eq!(exact % 4, 0);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         assert!(
             !run(dialect, &session(&lengths), &options(exact))
                 .report
@@ -80,7 +80,7 @@ fn trims_from_the_soft_ratio_on_and_not_below() {
 fn a_result_is_trimmed_above_max_chars_and_not_at_it() {
     for (length, is_trimmed) in [(3999, false), (4000, false), (4001, true)] {
         let found = run(
-            DialectId::OpenaiChat,
+            Dialect::OpenaiChat,
             &session(&[length]),
             "soft_trim_ratio = 0.0\nhard_clear_ratio = 9.0",
         );
@@ -92,7 +92,7 @@ fn a_result_is_trimmed_above_max_chars_and_not_at_it() {
 fn clears_the_oldest_first_until_the_ratio_is_reached() {
     let lengths = [3000; 6];
     let options = "window_tokens = 5000\nmin_prunable_tool_chars = 0";
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &session(&lengths), options);
         let cleared = found.turns.iter().filter(|turn| *turn == CLEARED).count();
         // 18,043 of 20,000 characters; three gone leave 9,142, which is under half.
@@ -108,7 +108,7 @@ fn clears_only_if_the_results_hold_enough_together() {
     let prunable = 6 * 3000;
     for (minimum, clears) in [(prunable, true), (prunable + 1, false)] {
         let options = format!("window_tokens = 5000\nmin_prunable_tool_chars = {minimum}");
-        let found = run(DialectId::AnthropicMessages, &session(&[3000; 6]), &options);
+        let found = run(Dialect::AnthropicMessages, &session(&[3000; 6]), &options);
         assert_eq!(
             found.turns.contains(&CLEARED.to_owned()),
             clears,
@@ -120,7 +120,7 @@ fn clears_only_if_the_results_hold_enough_together() {
 #[test]
 fn a_trimmed_result_can_be_cleared_in_the_same_request() {
     let options = "window_tokens = 1000\nmin_prunable_tool_chars = 0";
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &session(&[9000, 9000]), options);
         assert_eq!(found.turns[2], CLEARED, "{dialect}");
         let parts = found
@@ -128,7 +128,7 @@ fn a_trimmed_result_can_be_cleared_in_the_same_request() {
             .plan
             .edits
             .iter()
-            .map(crate::edit::Edit::target);
+            .map(crate::plan::edit::Edit::target);
         assert_eq!(parts.collect::<std::collections::BTreeSet<_>>().len(), 2);
         assert_eq!(found.report.plan.edits.len(), 2, "one edit for each result");
     }
@@ -138,21 +138,21 @@ fn a_trimmed_result_can_be_cleared_in_the_same_request() {
 fn hard_clear_can_be_switched_off_but_not_in_aggressive_mode() {
     let off = "hard_clear = { enabled = false }\nwindow_tokens = 100\nmin_prunable_tool_chars = 0";
     let says = session(&[3000; 2]);
-    let found = run(DialectId::AnthropicMessages, &says, off);
+    let found = run(Dialect::AnthropicMessages, &says, off);
     assert!(found.report.plan.edits.is_empty());
     let found = run(
-        DialectId::AnthropicMessages,
+        Dialect::AnthropicMessages,
         &says,
         &format!("mode = \"aggressive\"\n{off}"),
     );
     assert_eq!(found.turns[2], CLEARED);
-    let found = run(DialectId::AnthropicMessages, &says, "mode = \"off\"");
+    let found = run(Dialect::AnthropicMessages, &says, "mode = \"off\"");
     assert_eq!(reason(&found), Some(SkipReason::NotOptedIn));
 }
 
 #[test]
 fn aggressive_clears_every_old_result_and_skips_what_would_not_shrink() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(
             dialect,
             &session(&[200, 33, 34, 5]),
@@ -163,7 +163,7 @@ fn aggressive_clears_every_old_result_and_skips_what_would_not_shrink() {
             .into_iter()
             .collect();
         assert_eq!(changed, [true, false, true, false], "{dialect}");
-        let not_smaller = |skip: &&crate::edit::Skip| skip.reason == SkipReason::NotSmaller;
+        let not_smaller = |skip: &&crate::plan::edit::Skip| skip.reason == SkipReason::NotSmaller;
         assert_eq!(
             found.report.plan.skips.iter().filter(not_smaller).count(),
             2
@@ -173,7 +173,7 @@ fn aggressive_clears_every_old_result_and_skips_what_would_not_shrink() {
 
 #[test]
 fn fewer_than_three_assistant_messages_protect_everything() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let mut says = vec![user("task")];
         says.extend(exchange("read", &"r".repeat(9000)));
         says.extend([user("and?"), model("done")]);
@@ -193,7 +193,7 @@ fn fewer_than_three_assistant_messages_protect_everything() {
 fn keeping_no_assistant_message_protects_nothing() {
     let mut says = vec![user("task")];
     says.extend(exchange("read", &"r".repeat(900)));
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(
             dialect,
             &says,
@@ -209,7 +209,7 @@ fn a_result_with_an_image_is_left_alone_and_an_image_counts_8000_characters() {
     says.push(Say::ResultWithPicture("r".repeat(9000)));
     says.extend(session(&[4500])[1..].to_vec());
     says.push(Say::Picture);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "mode = \"aggressive\"");
         assert!(found.turns[2].starts_with("rrr"), "{dialect}");
         assert_eq!(found.turns[4], CLEARED, "{dialect}");
@@ -228,7 +228,7 @@ fn tools_are_chosen_by_pattern_whatever_the_case() {
         says.extend(exchange(tool, &"r".repeat(900)));
     }
     says.extend(session(&[])[1..].to_vec());
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let cleared = |tools: &str| {
             let options = format!("mode = \"aggressive\"\ntools = {tools}");
             let found = run(dialect, &says, &options);
@@ -253,7 +253,7 @@ fn a_described_placeholder_says_what_ran_and_is_recognised() {
     )));
     says.extend(session(&[90])[1..].to_vec());
     let options = "mode = \"aggressive\"\nhard_clear = { style = \"described\" }";
-    let found = run(DialectId::AnthropicMessages, &says, options);
+    let found = run(Dialect::AnthropicMessages, &says, options);
     assert_eq!(
         found.turns[2],
         "[Output of bash removed to save space (920 characters). The tool reported an error. \
@@ -274,7 +274,7 @@ fn mid_trim_runs_between_trimming_and_clearing() {
     }
     // With the condensed message the session is under half of 8,000 characters, without it is not.
     let options = "window_tokens = 2000\nmin_prunable_tool_chars = 0\n";
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, options);
         assert!(
             found.turns[3].ends_with("this.\n[Message condensed]"),
@@ -293,7 +293,7 @@ fn a_blank_placeholder_falls_back_and_a_padded_one_is_trimmed() {
     for (placeholder, expected) in [("  ", CLEARED), ("  [cleared]  ", "[cleared]")] {
         let options =
             format!("mode = \"aggressive\"\nhard_clear = {{ placeholder = \"{placeholder}\" }}");
-        let found = run(DialectId::OpenaiResponses, &session(&[900]), &options);
+        let found = run(Dialect::OpenaiResponses, &session(&[900]), &options);
         assert_eq!(found.turns[2], expected);
     }
 }
@@ -306,7 +306,7 @@ fn cuts_fall_on_characters_and_on_lines_if_asked() {
     says.extend(session(&[])[1..].to_vec());
     let options = "soft_trim_ratio = 0.0\nhard_clear_ratio = 9.0\nsnap_to_lines = true\n\
                    soft_trim = { max_chars = 100, head_chars = 50, tail_chars = 50 }";
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, options);
         let (head, tail) = found.turns[2].split_once("\n...\n").unwrap();
         assert!(

@@ -3,8 +3,8 @@
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
-use crate::line_marks::LineKey;
-use crate::view::PartId;
+use crate::read::view::PartId;
+use crate::text::line_facts::LineKey;
 
 /// A run of lines found earlier.
 pub(super) struct Repeat {

@@ -5,17 +5,21 @@
 use super::super::digest;
 use super::older::{Older, told_turns};
 use super::{OnMiss, SummarizedTurns};
-use crate::edit::{Plan, SkipReason};
-use crate::scene::Scene;
-use crate::summary::{Found, Want};
-use crate::view::TurnId;
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{Plan, SkipReason};
+use crate::plan::summary::{Found, Want};
+use crate::read::view::TurnId;
 
 /// How many steps back an earlier summary is looked for.
 const STEPS_BACK: usize = 4;
 
-pub(super) fn plan(options: &SummarizedTurns, scene: &Scene<'_, '_>, turns: &[TurnId]) -> Plan {
+pub(super) fn plan(
+    options: &SummarizedTurns,
+    context: &PlanContext<'_, '_>,
+    turns: &[TurnId],
+) -> Plan {
     let step = options.summary_step_turns.max(1);
-    let newest = stepped(scene, turns, options.max_turns.max(1), step);
+    let newest = stepped(context, turns, options.max_turns.max(1), step);
     let tries = match options.summary_on_miss {
         OnMiss::Digest => 1,
         OnMiss::Earlier => STEPS_BACK,
@@ -23,7 +27,7 @@ pub(super) fn plan(options: &SummarizedTurns, scene: &Scene<'_, '_>, turns: &[Tu
     let mut wants = Vec::new();
     let mut nothing = SkipReason::SummaryIsMissing;
     for back in 0..tries {
-        let older = match Older::before(scene, turns, newest + back * step) {
+        let older = match Older::before(context, turns, newest + back * step) {
             Ok(older) => older,
             Err(reason) if back == 0 => {
                 nothing = reason;
@@ -31,17 +35,17 @@ pub(super) fn plan(options: &SummarizedTurns, scene: &Scene<'_, '_>, turns: &[Tu
             }
             Err(_) => break,
         };
-        let want = Want::of(scene, &older.dropped, &options.summary_model);
-        let found = scene.find_summary(&want.key);
+        let want = Want::of(context, &older.dropped, &options.summary_model);
+        let found = context.find_summary(&want.key);
         if back == 0 && found == Found::Missing {
             wants.push(want);
         }
         let mut plan = match (found, options.summary_on_miss) {
             (Found::Ready(text), _) => {
                 let text = format!("\n{}", text.trim());
-                older.tell(scene, &[&text, &digest::of(scene, &older.dropped), ""])
+                older.tell(context, &[&text, &digest::of(context, &older.dropped), ""])
             }
-            (_, OnMiss::Digest) => older.tell(scene, &[&digest::of(scene, &older.dropped), ""]),
+            (_, OnMiss::Digest) => older.tell(context, &[&digest::of(context, &older.dropped), ""]),
             (_, OnMiss::Earlier) => continue,
         };
         plan.wants = wants;
@@ -54,8 +58,13 @@ pub(super) fn plan(options: &SummarizedTurns, scene: &Scene<'_, '_>, turns: &[Tu
 
 /// How many turns stay so that the number of those that go is a multiple of `step`. Counted from the
 /// beginning of the conversation, also where an earlier summary tells of it.
-fn stepped(scene: &Scene<'_, '_>, turns: &[TurnId], max_turns: usize, step: usize) -> usize {
-    let told = turns.first().and_then(|&first| told_turns(scene, first));
+fn stepped(
+    context: &PlanContext<'_, '_>,
+    turns: &[TurnId],
+    max_turns: usize,
+    step: usize,
+) -> usize {
+    let told = turns.first().and_then(|&first| told_turns(context, first));
     let elsewhere = told.unwrap_or(1).saturating_sub(1);
     let going = (turns.len() + elsewhere).saturating_sub(max_turns);
     let going = (going - going % step).saturating_sub(elsewhere);

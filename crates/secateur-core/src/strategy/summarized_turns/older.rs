@@ -2,9 +2,10 @@
 
 use super::super::turns_outside_window::cut;
 use super::SummarizedTurns;
-use crate::edit::{Action, Edit, Plan, SkipReason, Why};
-use crate::scene::Scene;
-use crate::view::{PartId, PartKind, TurnId};
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{Action, CutReason, Edit, Plan, SkipReason};
+use crate::plan::guard;
+use crate::read::view::{PartId, PartKind, TurnId};
 
 /// See the module.
 pub(super) struct Older<'t> {
@@ -25,16 +26,16 @@ pub(super) struct Older<'t> {
 impl<'t> Older<'t> {
     /// All but the last `max_turns` turns.
     pub(super) fn before(
-        scene: &Scene<'_, '_>,
+        context: &PlanContext<'_, '_>,
         turns: &'t [TurnId],
         max_turns: usize,
     ) -> Result<Self, SkipReason> {
-        let cut = cut(scene, turns, max_turns, |_| true);
-        let mut wanted = scene.no_turns();
+        let cut = cut(context, turns, max_turns, |_| true);
+        let mut wanted = context.no_turns();
         for &turn in &turns[..cut] {
             wanted[turn.index()] = true;
         }
-        let settled = scene.settle_told_drops(wanted);
+        let settled = guard::allowed_told_drops(context, wanted);
         let dropped: Vec<TurnId> = turns
             .iter()
             .copied()
@@ -42,7 +43,7 @@ impl<'t> Older<'t> {
             .collect();
         let told: Vec<Option<usize>> = dropped
             .iter()
-            .map(|&turn| told_turns(scene, turn))
+            .map(|&turn| told_turns(context, turn))
             .collect();
         let (Some(&first), false) = (dropped.first(), told.iter().all(Option::is_some)) else {
             return Err(SkipReason::NothingToCut);
@@ -53,7 +54,7 @@ impl<'t> Older<'t> {
             .iter()
             .copied()
             .find(|&turn| turn > first && !settled[turn.index()]);
-        let before = match scene.last_user() {
+        let before = match context.last_user() {
             Some(last_user) => before.map(|before| before.min(last_user)),
             None => before,
         };
@@ -61,11 +62,11 @@ impl<'t> Older<'t> {
             wanted: &turns[..cut],
             // An earlier summary stands for the turns it tells of.
             count: told.iter().map(|told| told.unwrap_or(1)).sum(),
-            room: dropped.iter().map(|&turn| scene.turn_bytes(turn)).sum(),
+            room: dropped.iter().map(|&turn| context.turn_bytes(turn)).sum(),
             room_chars: dropped
                 .iter()
-                .flat_map(|&turn| scene.parts(turn))
-                .map(|part| told_chars(scene, part))
+                .flat_map(|&turn| context.parts(turn))
+                .map(|part| told_chars(context, part))
                 .sum(),
             before: before.ok_or(SkipReason::LastTurnStays)?,
             dropped,
@@ -73,12 +74,12 @@ impl<'t> Older<'t> {
     }
 
     /// The first of these texts, each behind the heading, that is shorter than what goes.
-    pub(super) fn tell(&self, scene: &Scene<'_, '_>, texts: &[&str]) -> Plan {
+    pub(super) fn tell(&self, context: &PlanContext<'_, '_>, texts: &[&str]) -> Plan {
         let heading = heading(self.count);
         let mut texts = texts.iter().map(|text| format!("{heading}{text}"));
         // Short turns have more punctuation than text: the new one must be smaller in both.
         let fits = |text: &String| {
-            scene.user_turn_bytes(text) < self.room && text.chars().count() < self.room_chars
+            context.user_turn_bytes(text) < self.room && text.chars().count() < self.room_chars
         };
         let Some(text) = texts.find(fits) else {
             return Plan::skip(SummarizedTurns::ID, SkipReason::NotSmaller);
@@ -89,11 +90,11 @@ impl<'t> Older<'t> {
             chars_after: text.chars().count(),
             action: Action::InsertTurn(self.before, text),
             strategy: SummarizedTurns::ID,
-            why: Why::Summarized,
+            why: CutReason::Summarized,
         });
         for &turn in self.wanted {
             plan.edits
-                .push(scene.drop_turn(turn, SummarizedTurns::ID, Why::Summarized));
+                .push(context.drop_turn(turn, SummarizedTurns::ID, CutReason::Summarized));
         }
         plan
     }
@@ -107,23 +108,23 @@ fn heading(count: usize) -> String {
 }
 
 /// Characters that a part tells the model: its text, or a call's arguments.
-fn told_chars(scene: &Scene<'_, '_>, part: PartId) -> usize {
-    match scene.kind(part) {
-        PartKind::Call => scene.args_chars(part),
-        _ => scene.chars(part),
+fn told_chars(context: &PlanContext<'_, '_>, part: PartId) -> usize {
+    match context.kind(part) {
+        PartKind::Call => context.args_chars(part),
+        _ => context.chars(part),
     }
 }
 
 /// How many turns an earlier summary tells of, if the turn is one.
-pub(super) fn told_turns(scene: &Scene<'_, '_>, turn: TurnId) -> Option<usize> {
-    let mut parts = scene.parts(turn);
+pub(super) fn told_turns(context: &PlanContext<'_, '_>, turn: TurnId) -> Option<usize> {
+    let mut parts = context.parts(turn);
     let (Some(only), None) = (parts.next(), parts.next()) else {
         return None;
     };
-    if scene.kind(only) != PartKind::Text || !scene.is_user_authored(turn) {
+    if context.kind(only) != PartKind::Text || !context.is_user_authored(turn) {
         return None;
     }
-    let text = scene.text(only);
+    let text = context.text(only);
     let (count, rest) = text.strip_prefix(START)?.split_once(END)?;
     if !rest.is_empty() && !rest.starts_with('\n') {
         return None;

@@ -1,10 +1,10 @@
 //! What the message says and where it stands.
 
-use crate::dialect::DialectId;
-use crate::edit::SkipReason;
-use crate::strategy::bodies::{Pruned, Say, exchange, model, pruned, user};
+use crate::plan::edit::SkipReason;
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Pruned, Say, exchange, model, pruned, user};
 
-fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+fn run(dialect: Dialect, says: &[Say], options: &str) -> Pruned {
     let policy = format!("strategies = [\"summarized-turns\"]\n[summarized-turns]\n{options}\n");
     pruned(dialect, says, &policy)
 }
@@ -25,7 +25,7 @@ fn session() -> Vec<Say> {
 
 #[test]
 fn older_turns_become_one_message_with_their_number() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for (max_turns, count, next) in [
             (4, 8, "question 2, in some more words"),
             // A call can begin the window, because the message before it is a user's.
@@ -47,7 +47,7 @@ fn older_turns_become_one_message_with_their_number() {
 #[test]
 fn turns_with_less_text_than_the_message_stay() {
     let says: Vec<Say> = (0..6).flat_map(|_| [user("a"), model("b")]).collect();
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "max_turns = 2");
         assert!(found.report.plan.edits.is_empty(), "{dialect}");
         assert_eq!(found.report.plan.skips[0].reason, SkipReason::NotSmaller);
@@ -56,7 +56,7 @@ fn turns_with_less_text_than_the_message_stay() {
 
 #[test]
 fn short_conversations_and_short_histories_stay() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &session(), "max_turns = 12");
         assert_eq!(found.report.plan.skips[0].reason, SkipReason::NothingToCut);
         let says = [user("a"), model("b"), user("c")];
@@ -64,7 +64,7 @@ fn short_conversations_and_short_histories_stay() {
         assert!(found.report.plan.edits.is_empty(), "{dialect}");
     }
     let found = run(
-        DialectId::OpenaiChat,
+        Dialect::OpenaiChat,
         &[user("a"), model("b")],
         "max_turns = 1",
     );
@@ -81,7 +81,7 @@ fn the_last_user_message_stays_and_does_not_count() {
     for _ in 0..4 {
         says.extend(exchange("read", &"r".repeat(300)));
     }
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "max_turns = 2");
         assert_eq!(
             found.turns[0], "[Previous context: 18 turns summarized]",
@@ -96,7 +96,7 @@ fn the_last_user_message_stays_and_does_not_count() {
 fn an_earlier_summary_counts_for_the_turns_it_tells_of() {
     let mut says = vec![user("[Previous context: 30 turns summarized]")];
     says.extend(session());
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "max_turns = 4");
         assert_eq!(
             found.turns[0], "[Previous context: 38 turns summarized]",
@@ -130,7 +130,7 @@ fn a_digest_names_tools_files_errors_and_decisions() {
     let policy = "strategies = [\"summarized-turns\"]\n[summarized-turns]\nmax_turns = 1\n\
                   summary = \"digest\"\n";
     let run = |body: &[u8]| {
-        crate::strategy::bodies::pruned_once(DialectId::AnthropicMessages, body, policy)
+        crate::strategy::tests::bodies::pruned_once(Dialect::AnthropicMessages, body, policy)
     };
     let found = run(body.as_bytes());
     assert_eq!(
@@ -139,8 +139,8 @@ fn a_digest_names_tools_files_errors_and_decisions() {
          b.rs, a.rs\nErrors: Edit: no such file\nDecisions: I will use a span scanner."
     );
     assert_eq!(run(body.as_bytes()).turns, found.turns);
-    for dialect in DialectId::ALL {
-        let found = crate::strategy::bodies::pruned(dialect, &session(), policy);
+    for dialect in Dialect::ALL {
+        let found = crate::strategy::tests::bodies::pruned(dialect, &session(), policy);
         assert!(
             found.turns[0].ends_with("\nTools called: read ×3"),
             "{dialect}"

@@ -1,9 +1,9 @@
 //! Where the window begins.
 
-use crate::dialect::DialectId;
-use crate::strategy::bodies::{Pruned, Say, exchange, model, pruned, user};
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Pruned, Say, exchange, model, pruned, user};
 
-fn run(dialect: DialectId, says: &[Say], max_turns: usize) -> Pruned {
+fn run(dialect: Dialect, says: &[Say], max_turns: usize) -> Pruned {
     let policy = format!(
         "strategies = [\"turns-outside-window\"]\n[turns-outside-window]\nmax_turns = {max_turns}\n"
     );
@@ -23,7 +23,7 @@ fn session() -> Vec<Say> {
 
 #[test]
 fn the_cut_moves_earlier_until_it_splits_no_pair_and_a_user_speaks() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         for (max_turns, first, count) in [
             (12, "question 0", 12),
             (11, "question 0", 12),
@@ -48,7 +48,7 @@ fn the_cut_moves_earlier_until_it_splits_no_pair_and_a_user_speaks() {
 
 #[test]
 fn the_last_turn_stays_whatever_the_number() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &[user("a"), model("b"), user("c")], 0);
         assert_eq!(found.turns, ["c"], "{dialect}");
     }
@@ -60,7 +60,7 @@ fn an_open_exchange_stays_with_the_user_turn_that_began_it() {
     says.push(user("question 3"));
     says.extend(exchange("read", "one"));
     says.extend(exchange("read", "two"));
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, 1);
         let expected = ["question 3", "call read", "one", "call read", "two"];
         assert_eq!(found.turns, expected, "{dialect}");
@@ -71,7 +71,7 @@ fn an_open_exchange_stays_with_the_user_turn_that_began_it() {
 fn a_turn_with_an_image_stays() {
     let mut says = vec![user("task"), model("ok"), Say::Picture, model("seen")];
     says.extend(session());
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, 4);
         assert_eq!(found.turns[0], "picture", "{dialect}");
         assert_eq!(found.turns[1], "question 2", "{dialect}");

@@ -1,9 +1,9 @@
 //! What goes first.
 
-use crate::dialect::DialectId;
-use crate::strategy::bodies::{Pruned, Say, exchange, model, pruned, user};
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Pruned, Say, exchange, model, pruned, user};
 
-fn run(dialect: DialectId, says: &[Say], max_turns: usize) -> Pruned {
+fn run(dialect: Dialect, says: &[Say], max_turns: usize) -> Pruned {
     let policy = format!(
         "strategies = [\"unimportant-turns\"]\n[unimportant-turns]\nmax_turns = {max_turns}\n"
     );
@@ -18,7 +18,7 @@ fn the_older_of_equal_turns_goes_first() {
             _ => model(&format!("m{at}")),
         })
         .collect();
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, 4);
         assert_eq!(found.turns, ["u6", "m7", "u8", "m9"], "{dialect}");
         let found = run(dialect, &says, 10);
@@ -38,7 +38,7 @@ fn a_long_text_outlives_newer_short_ones() {
         model("e"),
         user("f"),
     ];
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, 3);
         // 0.2 for the length against 0.5 × 4/7 and 0.5 × 5/7: the long one goes before them, but
         // after those at 1/7 and 2/7.
@@ -57,7 +57,7 @@ fn an_exchange_goes_whole_with_its_lowest_score() {
     let mut says = vec![user("task")];
     says.extend(exchange("read", "r"));
     says.extend([user("x"), model("y"), user("last")]);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         // Without the pair's rule the call (0.3 + 0.5 × 1/6) would outlive `x` (0.5 × 3/6); its
         // result (0.5 × 2/6) pulls it down.
         let found = run(dialect, &says, 3);
@@ -70,7 +70,7 @@ fn an_exchange_goes_whole_with_its_lowest_score() {
 
 #[test]
 fn the_last_user_turn_and_the_last_turn_stay() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let mut says = vec![user("a"), model("b"), user("last")];
         says.extend(exchange("read", "r"));
         let found = run(dialect, &says, 0);
@@ -84,7 +84,7 @@ fn a_user_turn_that_the_order_needs_is_made_up_for() {
     // the provider demands that; the count holds all the same.
     let mut says = vec![user("a"), model("long ".repeat(300).as_str()), user("b")];
     says.extend([model("c"), user("d"), model("e"), user("f"), model("g")]);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, 4);
         assert!(found.turns.len() <= 4, "{dialect}: {:?}", found.turns.len());
         assert!(found.turns.contains(&"f".to_owned()), "{dialect}");

@@ -1,12 +1,12 @@
 //! The boundary, the protected tools, the budget and the words.
 
 use super::*;
-use crate::dialect::DialectId;
-use crate::strategy::bodies::{Pruned, Say, exchange, model, pruned, user};
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Pruned, Say, exchange, model, pruned, user};
 
 const COMPACTED: &str = "<tool-output-compacted />";
 
-fn run(dialect: DialectId, says: &[Say], options: &str) -> Pruned {
+fn run(dialect: Dialect, says: &[Say], options: &str) -> Pruned {
     let policy = format!(
         "strategies = [\"unprotected-tool-outputs\"]\n[unprotected-tool-outputs]\n{options}\n"
     );
@@ -42,7 +42,7 @@ fn the_worked_example_with_ten_messages() {
     says.extend(exchange("edit_file", &"e".repeat(300)));
     says.extend([user("c"), model("d")]);
     assert_eq!(says.len(), 10);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         assert_eq!(compacted(&run(dialect, &says, "")), [2], "{dialect}");
         // Only the last user turn protected: the skill's output stays for its name alone.
         let found = run(dialect, &says, "skip_user_turns = 1");
@@ -59,7 +59,7 @@ fn protected_tools_take_wildcards_and_any_case() {
         says.extend(exchange(tool, &"o".repeat(300)));
     }
     says.extend([model("done"), user("next"), model("ok"), user("last")]);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         assert_eq!(compacted(&run(dialect, &says, "")), [4, 6, 8], "{dialect}");
         let found = run(dialect, &says, "protected_tools = ['SKILL', 'Memory_*']");
         assert_eq!(compacted(&found), [8], "{dialect}");
@@ -68,7 +68,7 @@ fn protected_tools_take_wildcards_and_any_case() {
 
 #[test]
 fn fewer_user_turns_than_are_protected_prune_nothing() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let mut says = vec![user("task")];
         says.extend(exchange("bash", &"o".repeat(300)));
         let found = run(dialect, &says, "");
@@ -93,7 +93,7 @@ fn the_newest_outputs_stay_up_to_the_budget() {
         (300, vec![2, 4]),
         (500, vec![]),
     ] {
-        for dialect in DialectId::ALL {
+        for dialect in Dialect::ALL {
             let found = run(dialect, &says, &format!("protect_tokens = {protect}"));
             assert_eq!(compacted(&found), expected, "{dialect} {protect}");
         }
@@ -105,7 +105,7 @@ fn nothing_is_cut_unless_more_than_the_minimum_is_freed() {
     let says = session(&[400; 5]);
     for (minimum, cuts) in [(499, true), (500, false), (501, false)] {
         let found = run(
-            DialectId::AnthropicMessages,
+            Dialect::AnthropicMessages,
             &says,
             &format!("minimum_tokens = {minimum}"),
         );
@@ -121,10 +121,7 @@ fn failed_results_can_be_kept() {
         Say::Failed("e".repeat(300)),
     ];
     says.extend(session(&[300])[1..].to_vec());
-    for dialect in [
-        DialectId::AnthropicMessages,
-        DialectId::GeminiGenerateContent,
-    ] {
+    for dialect in [Dialect::AnthropicMessages, Dialect::GeminiGenerateContent] {
         assert_eq!(compacted(&run(dialect, &says, "")), [2, 4], "{dialect}");
         let found = run(dialect, &says, "keep_errors = true");
         assert_eq!(compacted(&found), [4], "{dialect}");
@@ -136,7 +133,7 @@ fn short_outputs_and_outputs_with_images_stay() {
     let mut says = vec![user("task"), Say::Call("shot")];
     says.push(Say::ResultWithPicture("o".repeat(300)));
     says.extend(session(&[COMPACTED.len(), COMPACTED.len() + 1])[1..].to_vec());
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         assert_eq!(compacted(&run(dialect, &says, "")), [6], "{dialect}");
     }
 }
@@ -144,7 +141,7 @@ fn short_outputs_and_outputs_with_images_stay() {
 #[test]
 fn outputs_can_be_described_or_keep_their_head_and_tail() {
     let says = session(&[5000, 40]);
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let found = run(dialect, &says, "placeholder = \"described\"");
         let told = "[Output of bash removed to save space (5,000 characters). It began: ";
         assert!(found.turns[2].starts_with(told), "{dialect}");
@@ -174,8 +171,8 @@ fn results_that_share_a_turn_with_the_boundarys_words_stand_before_them() {
         {"role": "assistant", "content": "ok"},
         {"role": "user", "content": "last"},
     ]});
-    let found = crate::strategy::bodies::pruned_once(
-        DialectId::AnthropicMessages,
+    let found = crate::strategy::tests::bodies::pruned_once(
+        Dialect::AnthropicMessages,
         body.to_string().as_bytes(),
         "strategies = [\"unprotected-tool-outputs\"]\n",
     );

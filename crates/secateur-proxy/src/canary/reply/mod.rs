@@ -7,7 +7,7 @@ mod gemini_generate_content;
 mod openai_chat;
 mod openai_responses;
 
-use secateur_core::dialect::DialectId;
+use secateur_core::Dialect;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ impl Layout {
 
 /// Reads the answer out of a response that was decoded. `None`: it broke off, holds an error, or is of
 /// another shape; then there is nothing to compare.
-pub(crate) fn read(dialect: DialectId, layout: Layout, body: &[u8]) -> Option<Reply> {
+pub(crate) fn read(dialect: Dialect, layout: Layout, body: &[u8]) -> Option<Reply> {
     let values = match layout {
         Layout::Json => vec![serde_json::from_slice(body).ok()?],
         Layout::Events => events::values(body),
@@ -65,13 +65,13 @@ pub(crate) fn read(dialect: DialectId, layout: Layout, body: &[u8]) -> Option<Re
         return None;
     }
     match (dialect, layout) {
-        (DialectId::OpenaiChat, Layout::Json) => openai_chat::whole(values.first()?),
-        (DialectId::OpenaiChat, Layout::Events) => openai_chat::streamed(&values),
-        (DialectId::OpenaiResponses, Layout::Json) => openai_responses::whole(values.first()?),
-        (DialectId::OpenaiResponses, Layout::Events) => openai_responses::streamed(&values),
-        (DialectId::AnthropicMessages, Layout::Json) => anthropic_messages::whole(values.first()?),
-        (DialectId::AnthropicMessages, Layout::Events) => anthropic_messages::streamed(&values),
-        (DialectId::GeminiGenerateContent, _) => gemini_generate_content::chunks(&values),
+        (Dialect::OpenaiChat, Layout::Json) => openai_chat::whole(values.first()?),
+        (Dialect::OpenaiChat, Layout::Events) => openai_chat::streamed(&values),
+        (Dialect::OpenaiResponses, Layout::Json) => openai_responses::whole(values.first()?),
+        (Dialect::OpenaiResponses, Layout::Events) => openai_responses::streamed(&values),
+        (Dialect::AnthropicMessages, Layout::Json) => anthropic_messages::whole(values.first()?),
+        (Dialect::AnthropicMessages, Layout::Events) => anthropic_messages::streamed(&values),
+        (Dialect::GeminiGenerateContent, _) => gemini_generate_content::chunks(&values),
         _ => None,
     }
 }

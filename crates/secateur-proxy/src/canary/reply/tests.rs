@@ -8,7 +8,7 @@ fn stream(events: &[Value]) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn check(dialect: DialectId, whole: &Value, events: &[Value]) {
+fn check(dialect: Dialect, whole: &Value, events: &[Value]) {
     let expected = Reply {
         text: "Let me 見る.".into(),
         calls: vec![
@@ -46,7 +46,7 @@ fn openai_chat_whole_and_streamed() {
     let delta =
         |delta: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
     check(
-        DialectId::OpenaiChat,
+        Dialect::OpenaiChat,
         &json!({"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant",
             "content": "Let me 見る.", "refusal": null,
             "tool_calls": [call(0, "read", "{\"path\": \"a\"}"), call(1, "list", "")]}}]}),
@@ -71,7 +71,7 @@ fn openai_responses_whole_and_streamed() {
         {"type": "function_call", "name": "list", "arguments": "{}", "call_id": "2"}]);
     let response = json!({"status": "completed", "error": null, "output": output});
     check(
-        DialectId::OpenaiResponses,
+        Dialect::OpenaiResponses,
         &response,
         &[
             json!({"type": "response.created", "response": {"status": "in_progress", "output": []}}),
@@ -86,7 +86,7 @@ fn anthropic_messages_whole_and_streamed() {
     let delta = |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
     let start = |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     check(
-        DialectId::AnthropicMessages,
+        Dialect::AnthropicMessages,
         &json!({"type": "message", "content": [
             {"type": "thinking", "thinking": "hm", "signature": "s"},
             {"type": "text", "text": "Let me 見る."},
@@ -135,10 +135,10 @@ fn gemini_whole_streamed_and_as_an_array() {
     ];
     let whole = json!({"candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "Let me 見る."},
         read_call, {"functionCall": {"name": "list", "args": {}}}]}}]});
-    check(DialectId::GeminiGenerateContent, &whole, &events);
+    check(Dialect::GeminiGenerateContent, &whole, &events);
     let array = Value::Array(events.to_vec()).to_string();
     let found = read(
-        DialectId::GeminiGenerateContent,
+        Dialect::GeminiGenerateContent,
         Layout::Json,
         array.as_bytes(),
     );

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use secateur_core::dialect::{self, DialectId};
-use secateur_core::edit::{Action, Why};
-use secateur_core::json::Limits;
+use secateur_core::Limits;
+use secateur_core::dialect::{self, Dialect};
+use secateur_core::internal::edit::{Action, CutReason};
+use secateur_core::internal::view::{PartId, PartKind, Role, TurnId, View};
 use secateur_core::report::Report;
-use secateur_core::view::{PartId, PartKind, Role, TurnId, View};
 
 /// Calls kept of one request.
 const MAX_CALLS: usize = 1024;
@@ -22,20 +22,20 @@ pub(crate) struct Calls {
 }
 
 /// Cuts that leave the content in sight.
-fn is_in_sight(why: Why) -> bool {
+fn is_in_sight(why: CutReason) -> bool {
     matches!(
         why,
-        Why::LooseWhitespace
-            | Why::ListingPadding
-            | Why::LinesStandAbove
-            | Why::FailedCall
-            | Why::OldThinking
-            | Why::ThinkingBoundToEdit
+        CutReason::LooseWhitespace
+            | CutReason::ListingPadding
+            | CutReason::LinesStandAbove
+            | CutReason::FailedCall
+            | CutReason::OldThinking
+            | CutReason::ThinkingBoundToEdit
     )
 }
 
 /// Reads the calls of a body that was pruned with this report; `None` where it cannot be read.
-pub(crate) fn calls_of(body: &[u8], dialect: DialectId, report: &Report) -> Option<Calls> {
+pub(crate) fn calls_of(body: &[u8], dialect: Dialect, report: &Report) -> Option<Calls> {
     let view = dialect::read(body, dialect, &Limits::default()).ok()?;
     let exchanges = view.exchanges();
     let is_call = |part: &PartId| view.part(*part).kind == PartKind::Call;

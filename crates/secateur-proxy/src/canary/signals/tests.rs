@@ -2,8 +2,8 @@ use super::*;
 use crate::audit::{CacheRead, ChangedPlace, MissCause};
 use crate::config::Provider;
 use crate::usage::Usage;
+use secateur_core::Dialect;
 use secateur_core::cost::cache::BlockPlace;
-use secateur_core::dialect::DialectId;
 use secateur_core::policy::Policy;
 use secateur_core::report::CacheHit;
 use secateur_core::{Request, prune};
@@ -156,7 +156,7 @@ fn session(reads: usize, last: &str) -> Vec<u8> {
 #[test]
 fn a_call_that_is_made_again_after_its_result_was_cut_is_told() {
     let policy = Policy::resolve(Some("openclaw-aggressive"), None, &[]).unwrap();
-    let dialect = DialectId::AnthropicMessages;
+    let dialect = Dialect::AnthropicMessages;
     let calls = |body: &[u8]| {
         let request = Request {
             dialect: Some(dialect),

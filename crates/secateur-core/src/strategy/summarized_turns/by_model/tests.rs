@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::dialect::DialectId;
-use crate::edit::SkipReason;
+use crate::plan::edit::SkipReason;
+use crate::plan::summary::{Found, Summaries, SummaryKey};
 use crate::policy::Policy;
-use crate::strategy::bodies::{Say, body, exchange, model, user};
-use crate::summary::{Found, Summaries, SummaryKey};
+use crate::read::dialect::Dialect;
+use crate::strategy::tests::bodies::{Say, body, exchange, model, user};
 use crate::{Outcome, Request, prune};
 
 #[derive(Debug, Default)]
@@ -31,12 +31,7 @@ fn session(rounds: usize) -> Vec<Say> {
     says
 }
 
-fn run<'b>(
-    dialect: DialectId,
-    body: &'b [u8],
-    known: Option<&Known>,
-    options: &str,
-) -> Outcome<'b> {
+fn run<'b>(dialect: Dialect, body: &'b [u8], known: Option<&Known>, options: &str) -> Outcome<'b> {
     let policy = format!(
         "[m7]\nenabled = true\nmin_messages = 0\nmin_body_chars = 0\nstrategies = [\"summarized-turns\"]\n\
          [summarized-turns]\nmax_turns = 4\nsummary = \"model\"\nsummary_model = \"small\"\n{options}\n"
@@ -58,7 +53,7 @@ fn text(outcome: &Outcome<'_>) -> String {
 
 #[test]
 fn a_missing_summary_is_asked_for_and_stands_for_its_turns_once_it_is_there() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let body = body(dialect, &session(4));
         let mut known = Known::default();
         let before = run(dialect, body.as_bytes(), Some(&known), "");
@@ -99,7 +94,7 @@ fn a_missing_summary_is_asked_for_and_stands_for_its_turns_once_it_is_there() {
 
 #[test]
 fn the_turns_behind_a_summary_change_in_steps() {
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let keys: Vec<SummaryKey> = (4..11)
             .map(|rounds| {
                 let body = body(dialect, &session(rounds));
@@ -119,16 +114,9 @@ fn the_turns_behind_a_summary_change_in_steps() {
 fn a_key_stands_for_the_content_and_not_for_its_spelling() {
     let known = Known::default();
     let key = |body: &str, options: &str| {
-        run(
-            DialectId::OpenaiChat,
-            body.as_bytes(),
-            Some(&known),
-            options,
-        )
-        .wanted[0]
-            .key
+        run(Dialect::OpenaiChat, body.as_bytes(), Some(&known), options).wanted[0].key
     };
-    let spelled = body(DialectId::OpenaiChat, &session(4));
+    let spelled = body(Dialect::OpenaiChat, &session(4));
     let otherwise = spelled
         .replace("question 0", "\\u0071uestion 0")
         .replace("{\"content\"", "{ \"content\"");
@@ -155,7 +143,7 @@ fn a_key_stands_for_the_content_and_not_for_its_spelling() {
 #[test]
 fn an_earlier_summary_stands_until_the_new_one_is_there() {
     let options = "summary_on_miss = \"earlier\"";
-    for dialect in DialectId::ALL {
+    for dialect in Dialect::ALL {
         let mut known = Known::default();
         let short = body(dialect, &session(4));
         let first = run(dialect, short.as_bytes(), Some(&known), options);
@@ -186,8 +174,8 @@ fn an_earlier_summary_stands_until_the_new_one_is_there() {
 
 #[test]
 fn without_anybody_who_makes_summaries_the_digest_stands() {
-    let body = body(DialectId::OpenaiChat, &session(4));
-    let outcome = run(DialectId::OpenaiChat, body.as_bytes(), None, "");
+    let body = body(Dialect::OpenaiChat, &session(4));
+    let outcome = run(Dialect::OpenaiChat, body.as_bytes(), None, "");
     assert!(text(&outcome).contains("Tools called: read"));
     assert!(outcome.wanted.is_empty());
     assert_eq!(outcome.report.missing_summaries.len(), 1);
@@ -195,11 +183,11 @@ fn without_anybody_who_makes_summaries_the_digest_stands() {
 
 #[test]
 fn a_summary_that_is_longer_than_its_turns_is_not_used() {
-    let body = body(DialectId::OpenaiChat, &session(4));
+    let body = body(Dialect::OpenaiChat, &session(4));
     let mut known = Known::default();
-    let key = run(DialectId::OpenaiChat, body.as_bytes(), Some(&known), "").wanted[0].key;
+    let key = run(Dialect::OpenaiChat, body.as_bytes(), Some(&known), "").wanted[0].key;
     known.0.insert(key, Found::Ready("x".repeat(9000).into()));
-    let outcome = run(DialectId::OpenaiChat, body.as_bytes(), Some(&known), "");
+    let outcome = run(Dialect::OpenaiChat, body.as_bytes(), Some(&known), "");
     assert!(outcome.body.len() < body.len());
     assert!(text(&outcome).contains("Tools called: read"));
 }

@@ -1,0 +1,602 @@
+//! A text on its way through the chain: its lines, what is kept of them, and words of our own between them.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use crate::plan::context::PlanContext;
+use crate::plan::edit::{CutReason, Piece, StrategyId};
+use crate::read::view::PartId;
+use crate::text::line_facts::{LineFacts, LineKey, Number};
+use crate::text::spelling::Spelling;
+use secateur_json::strings::count_chars;
+use secateur_json::{DecodedLines, LineBuffer, Spelled, spelled_line_ends, unescaped};
+
+/// Memory for looking at one text after the other: the text, its lines, and their marks.
+#[derive(Debug, Default)]
+pub(crate) struct ScanScratch {
+    buffer: LineBuffer,
+    memory: LineMemory,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LineMemory {
+    lines: Vec<Line>,
+    marks: LineFacts,
+}
+
+impl ScanScratch {
+    /// Keeps memory for the next text.
+    pub(crate) fn take_back(&mut self, memory: LineMemory) {
+        self.memory = memory;
+    }
+}
+
+/// One line of an arriving text, as it will be sent: what is kept of it, its newline included, and words of
+/// our own before and behind it. Small, because a long result has thousands of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// In the decoded text.
+    start: u32,
+    end: u32,
+    /// How much later it starts and ends in the bytes at hand: one byte for each escape before.
+    start_shift: u32,
+    end_shift: u32,
+    /// How many bytes of its start are not kept.
+    cut: u32,
+    before: Note,
+    after: Note,
+}
+
+/// About how long a line is; for making room.
+const USUAL_LINE_BYTES: usize = 32;
+
+/// Words of our own: 0 is none, else the number of the note.
+type Note = u32;
+
+impl Line {
+    /// The same line from a byte on that is so much later. No escape stands in between.
+    #[must_use]
+    pub fn without_start(self, bytes: usize) -> Self {
+        let bytes = offset(bytes);
+        Self {
+            start: self.start + bytes,
+            cut: self.cut + bytes,
+            ..self
+        }
+    }
+
+    /// What is kept of it, in the decoded text.
+    #[must_use]
+    pub fn keep(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Never less than [`ArrivalText::size`].
+    #[inline]
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.end.wrapping_sub(self.start) as usize + 1
+    }
+
+    /// The same in the bytes at hand.
+    #[inline]
+    fn place(&self) -> Range<usize> {
+        (self.start + self.start_shift) as usize..(self.end + self.end_shift) as usize
+    }
+}
+
+/// A text on its way through the chain.
+#[derive(Debug)]
+pub struct ArrivalText<'t> {
+    bytes: &'t [u8],
+    spelling: Spelling,
+    /// The text, if its bytes are spelled otherwise and somebody asked.
+    decoded: OnceCell<String>,
+    /// Whether the text, as it came in, ends with a newline.
+    ends_a_line: bool,
+    lines: Vec<Line>,
+    /// Whether the lines are those of the text, each with its own end.
+    are_whole: bool,
+    /// Of the present lines, or none: see [`ArrivalText::look_for_keys`] and [`ArrivalText::numbers`].
+    marks: LineFacts,
+    notes: Vec<Cow<'static, str>>,
+    whole: Option<Vec<Piece>>,
+    chars: usize,
+    /// Who saved most characters, why, and how many.
+    best: Option<(StrategyId, CutReason, usize)>,
+    /// Parts that notes in this text point to.
+    cites: Vec<PartId>,
+}
+
+impl<'t> ArrivalText<'t> {
+    /// The text of a part, looked at where it stands if it can be and nobody wants it decoded.
+    pub(crate) fn of<'a: 't>(
+        context: &PlanContext<'_, 'a>,
+        part: PartId,
+        wants_decoded: bool,
+        scratch: &'t mut ScanScratch,
+    ) -> Self {
+        let LineMemory { lines, mut marks } = std::mem::take(&mut scratch.memory);
+        let mut text = match context.spelled_as_usual(part).filter(|_| !wants_decoded) {
+            Some(text) => Self::spelled(text, context.chars(part), lines),
+            None => {
+                let text = context.lines(part, &mut scratch.buffer);
+                Self::new(text, context.chars(part), lines)
+            }
+        };
+        marks.clear();
+        text.marks = marks;
+        text
+    }
+
+    /// A text that is no part's.
+    pub(crate) fn in_place(text: Spelled<'t>, scratch: &mut ScanScratch) -> Self {
+        let LineMemory { lines, mut marks } = std::mem::take(&mut scratch.memory);
+        marks.clear();
+        Self {
+            marks,
+            ..Self::spelled(text, 0, lines)
+        }
+    }
+
+    /// What was lent to it.
+    pub(crate) fn into_memory(self) -> LineMemory {
+        LineMemory {
+            lines: self.lines,
+            marks: self.marks,
+        }
+    }
+
+    /// A text with so many characters. `lines` is memory to be used again.
+    pub(crate) fn new(text: DecodedLines<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
+        lines.clear();
+        let mut start = 0;
+        lines.extend(text.line_ends.iter().map(|&end| Line {
+            start: std::mem::replace(&mut start, end),
+            end,
+            ..Line::default()
+        }));
+        let end = offset(text.bytes.len());
+        if start < end {
+            lines.push(Line {
+                start,
+                end,
+                ..Line::default()
+            });
+        }
+        Self::of_lines(text.bytes, Spelling::Text, chars, lines)
+    }
+
+    /// The same of a literal that is spelled as usual.
+    pub(crate) fn spelled(text: Spelled<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
+        let Spelled { raw, decoded_len } = text;
+        lines.clear();
+        lines.reserve(raw.len() / USUAL_LINE_BYTES);
+        let (mut start, mut start_shift) = (0, 0);
+        let found = &mut lines;
+        // With places of its own, which need not be kept in memory.
+        spelled_line_ends(raw.as_bytes(), move |raw_end, escapes| {
+            #[expect(clippy::cast_possible_truncation, reason = "a body has less than 4 GB")]
+            let (end, end_shift) = ((raw_end - escapes) as u32, escapes as u32);
+            found.push(Line {
+                start,
+                end,
+                start_shift,
+                end_shift,
+                ..Line::default()
+            });
+            (start, start_shift) = (end, end_shift);
+        });
+        let last = lines.last().copied().unwrap_or_default();
+        let (start, start_shift) = (last.end, last.end_shift);
+        let end = offset(decoded_len);
+        if start < end {
+            lines.push(Line {
+                start,
+                end,
+                start_shift,
+                end_shift: offset(raw.len() - decoded_len),
+                ..Line::default()
+            });
+        }
+        Self {
+            ends_a_line: start == end,
+            ..Self::of_lines(raw.as_bytes(), Spelling::Json, chars, lines)
+        }
+    }
+
+    fn of_lines(bytes: &'t [u8], spelling: Spelling, chars: usize, lines: Vec<Line>) -> Self {
+        Self {
+            bytes,
+            spelling,
+            decoded: OnceCell::new(),
+            ends_a_line: bytes.ends_with(b"\n"),
+            lines,
+            are_whole: true,
+            marks: LineFacts::default(),
+            notes: Vec::new(),
+            whole: None,
+            chars,
+            best: None,
+            cites: Vec::new(),
+        }
+    }
+
+    /// The text as it came in. Looks through all of it once more, so this is for those who need a `str`.
+    #[must_use]
+    pub fn original(&self) -> &str {
+        // What is decoded from UTF-8 is UTF-8.
+        let text = simdutf8::basic::from_utf8(self.bytes).unwrap_or_default();
+        match self.spelling {
+            Spelling::Text => text,
+            Spelling::Json => self.decoded.get_or_init(|| unescaped(text)),
+        }
+    }
+
+    /// How the bytes of lines are written.
+    #[must_use]
+    pub fn spelling(&self) -> Spelling {
+        self.spelling
+    }
+
+    /// Characters of the text as it will be sent.
+    #[must_use]
+    pub fn chars(&self) -> usize {
+        self.chars
+    }
+
+    /// Whether the text was replaced as a whole, so that it has no lines any more.
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// The lines as they will be sent.
+    #[must_use]
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// What is kept of a line, its newline included.
+    #[must_use]
+    #[inline]
+    pub fn kept(&self, line: &Line) -> &'t [u8] {
+        self.bytes.get(line.place()).unwrap_or_default()
+    }
+
+    /// What is kept of a line, without its newline.
+    #[must_use]
+    #[inline]
+    pub fn kept_inside(&self, line: &Line) -> &'t [u8] {
+        let kept = self.kept(line);
+        match self.spelling {
+            Spelling::Text => kept.strip_suffix(b"\n").unwrap_or(kept),
+            Spelling::Json => {
+                let has_newline = self.ends_a_line || line.place().end < self.bytes.len();
+                let newline = usize::from(has_newline) * 2;
+                &kept[..kept.len().saturating_sub(newline)]
+            }
+        }
+    }
+
+    /// What is kept of a line, without its newline.
+    #[must_use]
+    pub fn line(&self, at: usize) -> &'t [u8] {
+        self.lines
+            .get(at)
+            .map_or(&[], |line| self.kept_inside(line))
+    }
+
+    /// The line as it came in, from its start on; what follows it may be here as well.
+    #[must_use]
+    pub fn uncut(&self, line: &Line) -> &'t [u8] {
+        let start = line.place().start.saturating_sub(line.cut as usize);
+        self.bytes.get(start..).unwrap_or_default()
+    }
+
+    /// Bytes of text that are kept of a line, with a newline even if it has none.
+    #[must_use]
+    #[inline]
+    pub fn size(&self, line: &Line) -> usize {
+        let kept = line.keep().len();
+        let has_newline = match self.spelling {
+            Spelling::Text => self.kept(line).ends_with(b"\n"),
+            // All but the last have one, unless nothing is kept.
+            Spelling::Json => kept > 0 && (self.ends_a_line || line.place().end < self.bytes.len()),
+        };
+        kept + usize::from(!has_newline)
+    }
+
+    /// Bytes of the text, as long as its lines are whole.
+    pub(crate) fn text_len(&self) -> usize {
+        self.lines.last().map_or(0, |last| last.keep().end)
+    }
+
+    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::look_for_keys`] was asked.
+    pub(crate) fn keyed_lines(&self) -> impl Iterator<Item = (Range<usize>, LineKey)> {
+        let keys = self.marks.keys.iter().copied();
+        self.lines.iter().map(Line::keep).zip(keys)
+    }
+
+    /// Characters in a range of the text, as long as its lines are whole.
+    pub(crate) fn chars_in(&self, range: &Range<usize>) -> usize {
+        let raw = self.place_of(range.start)..self.place_of(range.end);
+        let escapes = raw.len().saturating_sub(range.len());
+        let there = self.bytes.get(raw).unwrap_or_default();
+        count_few_chars(there).saturating_sub(escapes)
+    }
+
+    /// Where a byte of the text is in the bytes at hand.
+    fn place_of(&self, offset: usize) -> usize {
+        let at = self.lines.partition_point(|line| line.keep().end <= offset);
+        let Some(line) = self.lines.get(at) else {
+            return self.bytes.len();
+        };
+        let mut place = line.place().start;
+        let mut left = offset - line.keep().start;
+        if self.spelling == Spelling::Text {
+            return place + left;
+        }
+        while left > 0 {
+            let is_escape = self.bytes.get(place) == Some(&b'\\');
+            place += 1 + usize::from(is_escape);
+            left -= 1;
+        }
+        place
+    }
+
+    /// What one line, as it is kept, is recognised by.
+    pub(crate) fn key_of(&self, line: &Line) -> LineKey {
+        let line = self.kept_inside(line);
+        match self.spelling {
+            Spelling::Text => LineKey::of_text(line, &mut Vec::new()),
+            Spelling::Json => LineKey::of_spelled(line),
+        }
+    }
+
+    /// Finds out what each line, as it is kept, is recognised by.
+    pub(crate) fn look_for_keys(&mut self) {
+        if self.marks.keys.len() != self.lines.len() {
+            self.look();
+        }
+    }
+
+    /// What each line, as it is kept, is recognised by, if [`ArrivalText::look_for_keys`] was asked.
+    pub(crate) fn keys(&self) -> &[LineKey] {
+        &self.marks.keys
+    }
+
+    /// The number that each line, as it is kept, begins with.
+    pub(crate) fn numbers(&mut self) -> &[Number] {
+        if self.marks.numbers.len() != self.lines.len() {
+            self.look();
+        }
+        &self.marks.numbers
+    }
+
+    fn look(&mut self) {
+        let mut marks = std::mem::take(&mut self.marks);
+        if self.spelling == Spelling::Json && self.are_whole {
+            let bytes = self.bytes;
+            // Only the last line may have no newline.
+            let rest = if self.ends_a_line {
+                usize::MAX
+            } else {
+                bytes.len()
+            };
+            let inside = |line: &Line| {
+                let Range { start, end } = line.place();
+                let newline = usize::from(end != rest) * 2;
+                (start, end.saturating_sub(newline))
+            };
+            marks.look_in_place(bytes, self.lines.iter().map(inside));
+        } else {
+            let lines = self.lines.iter().map(|line| self.kept_inside(line));
+            marks.look(lines, self.spelling);
+        }
+        self.marks = marks;
+    }
+
+    /// Takes something off the start of each line: `cut` gets the number that it begins with, and tells how many
+    /// bytes and characters go. These are part of the number and what belongs to it, so the keys stay the same.
+    pub(crate) fn cut_starts(
+        &mut self,
+        mut cut: impl FnMut(&Number) -> (u32, u32),
+        strategy: StrategyId,
+        why: CutReason,
+    ) {
+        self.numbers();
+        let mut saved = 0;
+        for (line, number) in self.lines.iter_mut().zip(&self.marks.numbers) {
+            let (bytes, chars) = cut(number);
+            line.start += bytes;
+            line.cut += bytes;
+            saved += chars as usize;
+        }
+        self.marks.numbers.clear();
+        let now = self.chars.saturating_sub(saved);
+        self.count(now, strategy, why);
+    }
+
+    /// Puts other lines in the place of the present ones.
+    pub fn set_lines(&mut self, lines: &[Line], strategy: StrategyId, why: CutReason) {
+        // Into the same memory, which is as large as the longest text was.
+        self.lines.clear();
+        self.lines.extend_from_slice(lines);
+        self.are_whole = false;
+        self.marks.clear();
+        let now = self.lines.iter().map(|line| self.chars_of(line)).sum();
+        self.count(now, strategy, why);
+    }
+
+    /// Puts a note in the place of each of these runs of lines, which are in order and disjoint.
+    pub fn replace_runs(
+        &mut self,
+        runs: impl IntoIterator<Item = (Range<usize>, Cow<'static, str>)>,
+        strategy: StrategyId,
+        why: CutReason,
+    ) {
+        // A run leaves one line, so what stays moves up in place.
+        let (mut next, mut to, mut now) = (0, 0, self.chars);
+        for (run, words) in runs {
+            self.lines.copy_within(next..run.start, to);
+            to += run.start - next;
+            next = run.end;
+            now += words.chars().count();
+            for line in &self.lines[run.clone()] {
+                now = now.saturating_sub(self.chars_of(line));
+            }
+            let first = self.lines[run.start];
+            let before = self.add_note(words);
+            self.lines[to] = Line {
+                end: first.start,
+                end_shift: first.start_shift,
+                before,
+                after: 0,
+                ..first
+            };
+            to += 1;
+        }
+        self.lines.copy_within(next.., to);
+        let removed = next - to;
+        self.lines.truncate(self.lines.len() - removed);
+        self.are_whole = false;
+        self.marks.clear();
+        self.count(now, strategy, why);
+    }
+
+    /// Replaces the whole text.
+    pub fn replace(&mut self, pieces: Vec<Piece>, strategy: StrategyId, why: CutReason) {
+        let text = match self.spelling {
+            Spelling::Text => self.bytes,
+            Spelling::Json => self.original().as_bytes(),
+        };
+        let chars = |piece: &Piece| match piece {
+            Piece::Keep(range) => count_few_chars(text.get(range.clone()).unwrap_or_default()),
+            Piece::Note(words) => words.chars().count(),
+        };
+        let now = pieces.iter().map(chars).sum();
+        self.lines.clear();
+        self.are_whole = false;
+        self.marks.clear();
+        self.whole = Some(pieces);
+        self.count(now, strategy, why);
+    }
+
+    /// A line that keeps the first bytes of another one, without escapes, which gives the words before it to the new
+    /// line, and ends in a newline of our own.
+    pub fn split_off(&mut self, line: &mut Line, bytes: usize) -> Line {
+        let after = self.add_note(Cow::Borrowed("\n"));
+        Line {
+            before: std::mem::take(&mut line.before),
+            after,
+            end: line.start + offset(bytes),
+            end_shift: line.start_shift,
+            ..*line
+        }
+    }
+
+    /// Characters of a line as it will be sent.
+    fn chars_of(&self, line: &Line) -> usize {
+        let note = |note: Note| self.note(note).map_or(0, |words| words.chars().count());
+        let escapes = (line.end_shift - line.start_shift) as usize;
+        let kept = count_few_chars(self.kept(line)) - escapes;
+        note(line.before) + kept + note(line.after)
+    }
+
+    fn add_note(&mut self, words: Cow<'static, str>) -> Note {
+        self.notes.push(words);
+        offset(self.notes.len())
+    }
+
+    fn note(&self, note: Note) -> Option<&Cow<'static, str>> {
+        self.notes.get((note as usize).checked_sub(1)?)
+    }
+
+    /// Notes that words in this text point to `sources`, which must then stay as long as they do.
+    pub fn cite(&mut self, sources: impl IntoIterator<Item = PartId>) {
+        self.cites.extend(sources);
+    }
+
+    /// The parts that words in this text point to, each once, in order.
+    pub(crate) fn take_cites(&mut self) -> Vec<PartId> {
+        let mut cites = std::mem::take(&mut self.cites);
+        cites.sort_unstable();
+        cites.dedup();
+        cites
+    }
+
+    /// The text has so many characters from now on. Of those who saved as much, the last one counts.
+    fn count(&mut self, now: usize, strategy: StrategyId, why: CutReason) {
+        let saved = self.chars.saturating_sub(now);
+        if self.best.is_none_or(|(_, _, most)| saved >= most) {
+            self.best = Some((strategy, why, saved));
+        }
+        self.chars = now;
+    }
+
+    /// The pieces, and the strategy that saved most; `None` if nothing was saved.
+    pub(crate) fn finish(&mut self) -> Option<(Vec<Piece>, StrategyId, CutReason)> {
+        let (strategy, why, saved) = self.best?;
+        if saved == 0 {
+            return None;
+        }
+        let pieces = match self.whole.take() {
+            Some(pieces) => pieces,
+            None => self.pieces(),
+        };
+        Some((pieces, strategy, why))
+    }
+
+    /// Lines as pieces, neighbours joined.
+    fn pieces(&mut self) -> Vec<Piece> {
+        let mut pieces: Vec<Piece> = Vec::with_capacity(self.lines.len());
+        let mut run = 0..0;
+        for line in &self.lines {
+            let keep = line.keep();
+            if line.before != 0 {
+                flush(&mut run, &mut pieces);
+                pieces.extend(take_note(&mut self.notes, line.before));
+            }
+            if run.end == keep.start {
+                run.end = keep.end;
+            } else if !keep.is_empty() {
+                flush(&mut run, &mut pieces);
+                run = keep;
+            }
+            if line.after != 0 {
+                flush(&mut run, &mut pieces);
+                pieces.extend(take_note(&mut self.notes, line.after));
+            }
+        }
+        flush(&mut run, &mut pieces);
+        pieces
+    }
+}
+
+/// Puts a run of kept bytes behind the pieces and empties it.
+fn flush(run: &mut Range<usize>, pieces: &mut Vec<Piece>) {
+    if run.start < run.end {
+        pieces.push(Piece::Keep(run.clone()));
+    }
+    run.start = run.end;
+}
+
+fn take_note(notes: &mut [Cow<'static, str>], note: Note) -> Option<Piece> {
+    let words = notes.get_mut((note as usize).checked_sub(1)?)?;
+    Some(Piece::Note(std::mem::take(words)))
+}
+
+fn count_few_chars(bytes: &[u8]) -> usize {
+    if bytes.len() < 16 {
+        return bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+    }
+    count_chars(bytes)
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,471 @@
+//! The dialect-neutral picture of a body: turns, parts and texts, as spans.
+//!
+//! **Invariant:** a view owns no text. It is read-only, and everything in it points into the body.
+
+mod build;
+mod exchange;
+mod part;
+
+use std::borrow::Cow;
+
+pub(crate) use build::Builder;
+pub use exchange::Exchanges;
+pub use part::{ArgsForm, ArrayElement, ContentForm, Part, PartKind, Placement};
+
+use crate::read::dialect::Dialect;
+use secateur_json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars, strings::count_chars};
+
+/// Index of a turn in its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct TurnId(pub u32);
+
+/// Index of a part in its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct PartId(pub u32);
+
+impl TurnId {
+    /// As an index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl PartId {
+    /// As an index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Who speaks in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Instructions inside the list of turns (`system`, `developer`).
+    System,
+    /// The user. In some dialects tool results come in user turns too.
+    User,
+    /// The model.
+    Assistant,
+    /// A turn that only carries a tool's result.
+    Tool,
+    /// A role that this version does not know. Never touched.
+    Other,
+}
+
+/// One message. In the Responses dialect: one input item, except that the items which the model
+/// produced in one go (reasoning, calls, text) are one turn, as they are in the other dialects.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Who speaks.
+    pub role: Role,
+    items: (u32, u32),
+    parts: (u32, u32),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct View<'a> {
+    body: &'a str,
+    dialect: Dialect,
+    model: Option<JsonStr>,
+    turns: Vec<Turn>,
+    parts: Vec<Part>,
+    slots: Vec<part::TextLiteral>,
+    /// Seats of the elements of the list of turns.
+    items: Vec<ArrayElement>,
+    /// Seats of the elements of all other arrays.
+    seats: Vec<ArrayElement>,
+    list: Option<Span>,
+    history_is_elsewhere: bool,
+    bare_reasoning: Vec<u32>,
+}
+
+impl<'a> View<'a> {
+    /// The bytes that were read.
+    #[must_use]
+    pub fn body(&self) -> &'a str {
+        self.body
+    }
+
+    /// The wire format.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The model's name, where the body has one (Gemini names it in the URL).
+    #[must_use]
+    pub fn model(&self) -> Option<Cow<'a, str>> {
+        self.model.map(|name| name.decode(self.body))
+    }
+
+    /// Characters of the body as sent.
+    #[must_use]
+    pub fn body_chars(&self) -> usize {
+        count_chars(self.body.as_bytes())
+    }
+
+    /// Whether the provider holds earlier turns (`previous_response_id`): then nothing may be cut,
+    /// because what the body shows is not the history.
+    #[must_use]
+    pub fn history_is_elsewhere(&self) -> bool {
+        self.history_is_elsewhere
+    }
+
+    /// Where reasoning stands whose follower is not the item that was produced with it.
+    pub(crate) fn bare_reasoning(&self) -> &[u32] {
+        &self.bare_reasoning
+    }
+
+    /// The array that holds the turns, with its brackets.
+    #[must_use]
+    pub fn list(&self) -> Option<Span> {
+        self.list
+    }
+
+    /// All turns in order.
+    #[must_use]
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// All turns with their ids.
+    pub fn turn_ids(&self) -> impl DoubleEndedIterator<Item = TurnId> + ExactSizeIterator + use<> {
+        (0..u32::try_from(self.turns.len()).unwrap_or(u32::MAX)).map(TurnId)
+    }
+
+    /// One turn.
+    #[must_use]
+    pub fn turn(&self, id: TurnId) -> &Turn {
+        &self.turns[id.index()]
+    }
+
+    /// All parts, those of system texts included, in body order.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// All parts with their ids.
+    pub fn part_ids(&self) -> impl DoubleEndedIterator<Item = PartId> + use<> {
+        (0..u32::try_from(self.parts.len()).unwrap_or(u32::MAX)).map(PartId)
+    }
+
+    /// One part.
+    #[must_use]
+    pub fn part(&self, id: PartId) -> &Part {
+        &self.parts[id.index()]
+    }
+
+    /// Where the parts of a turn start, also if it has none.
+    #[must_use]
+    pub fn parts_start(&self, turn: TurnId) -> PartId {
+        PartId(self.turn(turn).parts.0)
+    }
+
+    /// The parts of a turn.
+    pub fn parts_of(&self, turn: TurnId) -> impl DoubleEndedIterator<Item = PartId> + use<> {
+        let (start, end) = self.turn(turn).parts;
+        (start..end).map(PartId)
+    }
+
+    /// One past the index of a turn's last part.
+    pub(crate) fn parts_end(&self, turn: TurnId) -> usize {
+        self.turn(turn).parts.1 as usize
+    }
+
+    /// The elements of the turns' array that make up a turn.
+    #[must_use]
+    pub fn items_of(&self, turn: TurnId) -> &[ArrayElement] {
+        let (start, end) = self.turn(turn).items;
+        &self.items[start as usize..end as usize]
+    }
+
+    /// The index of a turn's first element in the turns' array.
+    #[must_use]
+    pub fn item_index(&self, turn: TurnId) -> Option<usize> {
+        let (start, end) = self.turn(turn).items;
+        (start < end).then_some(start as usize)
+    }
+
+    /// All elements of the turns' array.
+    #[must_use]
+    pub fn items(&self) -> &[ArrayElement] {
+        &self.items
+    }
+
+    /// From the first to the last byte of a turn.
+    #[must_use]
+    pub fn turn_span(&self, turn: TurnId) -> Span {
+        let items = self.items_of(turn);
+        match (items.first(), items.last()) {
+            (Some(first), Some(last)) => Span::new(first.span.start, last.span.end),
+            _ => Span::default(),
+        }
+    }
+
+    /// The seat of a part that is an element of an array.
+    #[must_use]
+    pub fn seat(&self, part: PartId) -> Option<ArrayElement> {
+        match self.part(part).home {
+            Placement::Item(at) => self.items.get(at as usize).copied(),
+            Placement::Nested(at) => self.seats.get(at as usize).copied(),
+            Placement::Fixed => None,
+        }
+    }
+
+    pub(crate) fn slots(&self, part: PartId) -> &[part::TextLiteral] {
+        let (start, end) = self.part(part).slots;
+        &self.slots[start as usize..end as usize]
+    }
+
+    pub(crate) fn slot_seat(&self, slot: &part::TextLiteral) -> Option<ArrayElement> {
+        self.seats.get(slot.seat? as usize).copied()
+    }
+
+    /// Characters of a part's text: what [`View::text`] has, without making it.
+    #[must_use]
+    pub fn chars(&self, id: PartId) -> usize {
+        let slots = self.slots(id);
+        if slots.is_empty() {
+            return match self.part(id).form {
+                ContentForm::Json => count_chars(self.part(id).value.of(self.body).as_bytes()),
+                _ => 0,
+            };
+        }
+        let separators = slots.len() - 1;
+        separators + slots.iter().map(|slot| slot.text.chars()).sum::<usize>()
+    }
+
+    /// The decoded text of a part: its text blocks joined by a newline. A structured Gemini result
+    /// is its JSON text. Empty for parts without text.
+    #[must_use]
+    pub fn text(&self, id: PartId) -> Cow<'a, str> {
+        match self.slots(id) {
+            [] => match self.part(id).form {
+                ContentForm::Json => Cow::Borrowed(self.part(id).value.of(self.body)),
+                _ => Cow::Borrowed(""),
+            },
+            [only] => only.text.decode(self.body),
+            many => {
+                let texts: Vec<_> = many
+                    .iter()
+                    .map(|slot| slot.text.decode(self.body))
+                    .collect();
+                Cow::Owned(texts.join("\n"))
+            }
+        }
+    }
+
+    /// Characters of a part as sent: a thinking block, arguments, a content.
+    pub(crate) fn value_chars(&self, id: PartId) -> usize {
+        count_chars(self.part(id).value.of(self.body).as_bytes())
+    }
+
+    /// The beginning of a part's text, up to about `max_bytes` of its first block.
+    #[must_use]
+    pub fn text_start(&self, id: PartId, max_bytes: usize) -> Cow<'a, str> {
+        match self.slots(id) {
+            [] => match self.text(id) {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[..text.floor_char_boundary(max_bytes)]),
+                owned @ Cow::Owned(_) => owned,
+            },
+            [first, ..] => first.text.decode_start(self.body, max_bytes),
+        }
+    }
+
+    /// A call's or result's tool name, as written.
+    #[must_use]
+    pub fn name(&self, id: PartId) -> Option<Cow<'a, str>> {
+        self.part(id).name.map(|name| name.decode(self.body))
+    }
+
+    /// A call's arguments as JSON text, however the dialect writes them.
+    #[must_use]
+    pub fn args(&self, id: PartId) -> Cow<'a, str> {
+        let part = self.part(id);
+        match (part.args, part.slots.0) {
+            (ArgsForm::None, _) => Cow::Borrowed(""),
+            (ArgsForm::Value, _) => Cow::Borrowed(part.value.of(self.body)),
+            (ArgsForm::Text, at) => self.slots[at as usize].text.decode(self.body),
+        }
+    }
+
+    /// The top-level string arguments of a call that have one of these names, in the order of the
+    /// arguments.
+    #[must_use]
+    pub fn string_args(&self, id: PartId, keys: &[&str]) -> Vec<String> {
+        let args = self.args(id);
+        let mut found = Vec::new();
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() == Ok(Kind::Object) {
+            // Arguments that are no JSON have no names.
+            let _ = cursor.object(|cursor, name| {
+                let name = name.decode(&args);
+                if keys.contains(&name.as_ref()) && cursor.peek()? == Kind::String {
+                    found.push(cursor.string()?.decode(&args).into_owned());
+                } else {
+                    cursor.skip()?;
+                }
+                Ok::<_, JsonError>(())
+            });
+        }
+        found
+    }
+
+    /// A top-level string argument of a call.
+    #[must_use]
+    pub fn arg(&self, id: PartId, key: &str) -> Option<String> {
+        self.first_arg(id, &[key])
+    }
+
+    /// The top-level string argument under the first of these keys that is there. One pass.
+    #[must_use]
+    pub fn first_arg(&self, id: PartId, keys: &[impl AsRef<str>]) -> Option<String> {
+        let [found] = self.first_args(id, [keys]);
+        found
+    }
+
+    /// The same for several lists of keys. One pass for all.
+    pub(crate) fn first_args<const LISTS: usize>(
+        &self,
+        id: PartId,
+        lists: [&[impl AsRef<str>]; LISTS],
+    ) -> [Option<String>; LISTS] {
+        let args = self.args(id);
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() != Ok(Kind::Object) {
+            return [const { None }; LISTS];
+        }
+        let mut found: [Option<(usize, JsonStr)>; LISTS] = [None; LISTS];
+        let read = cursor.object(|cursor, name| {
+            let name = name.decode(&args);
+            let rank = |keys: &[_]| {
+                let is_named = |key: &_| AsRef::<str>::as_ref(key) == &*name;
+                keys.iter().position(is_named)
+            };
+            let ranks = lists.map(rank);
+            if ranks == [None; LISTS] || cursor.peek()? != Kind::String {
+                return cursor.skip().map(drop);
+            }
+            let value = cursor.string()?;
+            for (found, rank) in found.iter_mut().zip(ranks) {
+                if let Some(rank) = rank
+                    && found.is_none_or(|(best, _)| rank <= best)
+                {
+                    *found = Some((rank, value));
+                }
+            }
+            Ok::<_, JsonError>(())
+        });
+        if read.is_err() {
+            return [const { None }; LISTS];
+        }
+        found.map(|found| Some(found?.1.decode(&args).into_owned()))
+    }
+
+    /// The strings of a top-level argument that is a list of strings, under any of these keys.
+    #[must_use]
+    pub fn list_arg(&self, id: PartId, keys: &[&str]) -> Option<Vec<String>> {
+        let args = self.args(id);
+        let mut cursor = Cursor::over(&args, 128);
+        if cursor.peek() != Ok(Kind::Object) {
+            return None;
+        }
+        let mut found = None;
+        cursor
+            .object(|cursor, name| {
+                let is_named = keys.iter().any(|key| name.is(&args, key));
+                if !is_named || cursor.peek()? != Kind::Array {
+                    return cursor.skip().map(drop);
+                }
+                let mut list = Vec::new();
+                cursor.array(|cursor, _| {
+                    if let Some(text) = cursor.string_or_skip()? {
+                        list.push(text.decode(&args).into_owned());
+                    }
+                    Ok::<_, JsonError>(())
+                })?;
+                found = Some(list);
+                Ok(())
+            })
+            .ok()?;
+        found
+    }
+
+    /// Characters of a call's arguments as sent.
+    #[must_use]
+    pub fn args_chars(&self, id: PartId) -> usize {
+        let part = self.part(id);
+        match part.args {
+            ArgsForm::None => 0,
+            ArgsForm::Value => count_chars(part.value.of(self.body).as_bytes()),
+            ArgsForm::Text => self.chars(id),
+        }
+    }
+
+    /// How many text blocks a part's text is made of.
+    #[must_use]
+    pub fn text_blocks(&self, id: PartId) -> usize {
+        self.slots(id).len()
+    }
+
+    /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as
+    /// it is.
+    #[must_use]
+    pub fn compact_args_chars(&self, id: PartId) -> usize {
+        let args = self.args(id);
+        if args.starts_with(['{', '[', ' ', '\n']) {
+            compact_chars(&args)
+        } else {
+            count_chars(args.as_bytes())
+        }
+    }
+
+    /// Whether the turn holds something that its author wrote or attached, as opposed to results.
+    #[must_use]
+    pub fn is_authored(&self, turn: TurnId) -> bool {
+        self.parts_of(turn)
+            .any(|part| !matches!(self.part(part).kind, PartKind::Result))
+    }
+
+    /// Whether this is a user turn that a user wrote (and not only tool results).
+    #[must_use]
+    pub fn is_user_authored(&self, turn: TurnId) -> bool {
+        self.turn(turn).role == Role::User && self.is_authored(turn)
+    }
+
+    /// Whether the turn carries a call or a result, of whatever kind.
+    #[must_use]
+    pub fn touches_tools(&self, turn: TurnId) -> bool {
+        self.parts_of(turn).any(|part| {
+            matches!(
+                self.part(part).kind,
+                PartKind::Call | PartKind::Result | PartKind::ServerTool
+            )
+        })
+    }
+
+    /// The first turn that a user wrote.
+    #[must_use]
+    pub fn first_user(&self) -> Option<TurnId> {
+        self.turn_ids().find(|&turn| self.is_user_authored(turn))
+    }
+
+    /// The last turn that a user wrote.
+    #[must_use]
+    pub fn last_user(&self) -> Option<TurnId> {
+        self.turn_ids()
+            .rev()
+            .find(|&turn| self.is_user_authored(turn))
+    }
+
+    /// The calls and results that belong together.
+    #[must_use]
+    pub fn exchanges(&self) -> Exchanges {
+        Exchanges::of(self)
+    }
+}

@@ -1,0 +1,543 @@
+//! What the strategies that work on arrival ask of a line, found in one look at it: the number that it came with,
+//! and a hash of its content.
+//!
+//! A line is looked at as JSON spells it. What is told is the same however its literal spells it.
+
+use crate::text::following_number::FollowingNumber;
+use crate::text::hash::LineHasher;
+use crate::text::line_space::{leading_digits, leading_spaces, trim_end, trim_start};
+use crate::text::spelling::Spelling;
+
+/// The marks of lines, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct LineFacts {
+    pub(crate) keys: Vec<LineKey>,
+    pub(crate) numbers: Vec<Number>,
+    /// Scratch: a line as JSON spells it.
+    spelled: Vec<u8>,
+}
+
+impl LineFacts {
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.numbers.clear();
+    }
+
+    /// Puts the marks of these lines, which have no newlines, in the place of the present ones.
+    pub(crate) fn look<'t>(
+        &mut self,
+        lines: impl ExactSizeIterator<Item = &'t [u8]>,
+        spelling: Spelling,
+    ) {
+        self.clear();
+        let Self {
+            keys,
+            numbers,
+            spelled,
+        } = self;
+        keys.reserve(lines.len());
+        numbers.reserve(lines.len());
+        let mut looker = LineScanner::new();
+        for line in lines {
+            let line = match spelling {
+                Spelling::Json => line,
+                Spelling::Text => spell(line, spelled),
+            };
+            let (key, number) = looker.mark(line, 0, line.len());
+            keys.push(key);
+            numbers.push(number);
+        }
+    }
+
+    /// The same for lines that stand in a literal which is spelled as usual: where each of them begins, and where it
+    /// ends, before its newline.
+    pub(crate) fn look_in_place(
+        &mut self,
+        raw: &[u8],
+        lines: impl ExactSizeIterator<Item = (usize, usize)>,
+    ) {
+        self.keys.clear();
+        self.keys.resize(lines.len(), LineKey::GONE);
+        self.numbers.resize(lines.len(), Number::NONE);
+        let mut looker = LineScanner::new();
+        let places = self.keys.iter_mut().zip(&mut self.numbers);
+        for ((key, number), (start, end)) in places.zip(lines) {
+            (*key, *number) = looker.mark(raw, start, end);
+        }
+    }
+}
+
+/// A line of text as JSON spells it, but for other control characters than tabs: no literal that is looked at as it
+/// stands has them.
+fn spell<'s>(line: &'s [u8], spelled: &'s mut Vec<u8>) -> &'s [u8] {
+    if memchr::memchr3(b'"', b'\\', b'\t', line).is_none() {
+        return line;
+    }
+    spelled.clear();
+    for &byte in line {
+        match byte {
+            b'"' | b'\\' => spelled.extend([b'\\', byte]),
+            b'\t' => spelled.extend(b"\\t"),
+            _ => spelled.push(byte),
+        }
+    }
+    spelled
+}
+
+/// A line's content, without its number and trailing white space, as a hash. The
+/// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LineKey(u64);
+
+const SHORTEST_ANCHOR: usize = 8;
+
+impl LineKey {
+    /// A line that is not there any more. Like no other line.
+    pub(crate) const GONE: Self = Self(0);
+
+    /// The key of a line of text. `spelled` is memory to be used again.
+    pub(crate) fn of_text(line: &[u8], spelled: &mut Vec<u8>) -> Self {
+        Self::of_spelled(spell(line, spelled))
+    }
+
+    /// The key of a line as JSON spells it.
+    pub(crate) fn of_spelled(line: &[u8]) -> Self {
+        LineScanner::new().mark(line, 0, line.len()).0
+    }
+
+    #[inline]
+    pub(crate) fn is_anchor(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// A part of the key that tells most lines apart.
+    #[inline]
+    pub(crate) fn mark(self) -> u8 {
+        self.0.to_le_bytes()[1]
+    }
+
+    /// A number below this one, which is a power of two.
+    #[inline]
+    pub(crate) fn slot(self, slots: usize) -> usize {
+        (self.0 >> 32) as usize & (slots - 1)
+    }
+}
+
+/// The number of a line in a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub(crate) value: u32,
+    /// How many spaces stand before it.
+    pub(crate) spaces: u32,
+    pub(crate) digits: u8,
+    pub(crate) behind: Behind,
+}
+
+/// What stands behind the number of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// The line has no number.
+    NoNumber,
+    /// A tab, as in `cat -n`.
+    Tab,
+    /// An arrow.
+    Arrow,
+    /// An arrow that the line can do without: it would look neither numbered nor like a note.
+    LooseArrow,
+}
+
+impl Number {
+    pub(crate) const NONE: Self = Self {
+        value: 0,
+        spaces: 0,
+        digits: 0,
+        behind: Behind::NoNumber,
+    };
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.behind != Behind::NoNumber
+    }
+}
+
+/// What a byte may be where it stands: the first one of a number or an arrow; the first one of content, no white space
+/// and nothing that looks like a number or a note; the last one of white space.
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'0'..=b'9' => NUMBER,
+            b't' => WORD | TRIMMED,
+            b'[' | b'\\' => 0,
+            b'!'..=b'~' => WORD,
+            b'\t'..=b'\r' | b' ' => TRIMMED,
+            0xe2 => NUMBER | TRIMMED,
+            0x80.. => TRIMMED,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+const NUMBER: u8 = 1;
+const WORD: u8 = 2;
+const TRIMMED: u8 = 4;
+
+#[inline(always)]
+fn class(byte: Option<&u8>) -> u8 {
+    byte.map_or(0, |&byte| CLASSES[usize::from(byte)])
+}
+
+pub(crate) const ARROW: &[u8] = "→".as_bytes();
+
+/// Looks at lines as JSON spells them, one after the other.
+struct LineScanner {
+    hasher: &'static LineHasher,
+    following: FollowingNumber,
+}
+
+impl LineScanner {
+    fn new() -> Self {
+        Self {
+            hasher: LineHasher::of_process(),
+            following: FollowingNumber::NONE,
+        }
+    }
+
+    /// Looks at a line of `raw`. What stands behind it there is its newline, or nothing.
+    #[inline(always)]
+    fn mark(&mut self, raw: &[u8], start: usize, end: usize) -> (LineKey, Number) {
+        let first = words_at(raw, start);
+        let (mut number, length) = match self.following.take(first) {
+            Some(taken) => taken,
+            None => self.read_number(raw, start, end, first),
+        };
+        let code = start + length;
+        let spaces = spaces(raw, code, words_at(raw, code));
+        let mut end = end.max(code);
+        if class(raw.get(end.wrapping_sub(1))) & TRIMMED != 0 && may_end_with_space(raw, end) {
+            end = code + trim_end(&raw[code..end], Spelling::Json).len();
+        }
+        let mut inside = code + spaces;
+        if raw.get(inside) == Some(&b'\\') && raw.get(inside + 1) == Some(&b't') && inside < end {
+            inside += 2;
+        }
+        let (is_anchor, is_loose) = if class(raw.get(inside)) & WORD != 0 && inside < end {
+            (is_long(raw, inside, end), true)
+        } else {
+            says_something(raw.get(inside..end).unwrap_or_default())
+        };
+        if number.behind == Behind::Arrow && is_loose {
+            number.behind = Behind::LooseArrow;
+        }
+        // The second lowest bit keeps it apart from a line that is gone.
+        let key = self.hasher.hash_at(raw, code, end) & !1 | 2 | u64::from(is_anchor);
+        (LineKey(key), number)
+    }
+
+    /// The number of a line, where there is one, and how many bytes it has with what belongs to it.
+    #[inline(always)]
+    fn read_number(
+        &mut self,
+        raw: &[u8],
+        start: usize,
+        end: usize,
+        first: [u64; 2],
+    ) -> (Number, usize) {
+        let spaces = spaces(raw, start, first);
+        if class(raw.get(start + spaces)) & NUMBER == 0 {
+            return (Number::NONE, 0);
+        }
+        let (number, length) = leading_number(raw.get(start..end).unwrap_or_default(), spaces);
+        self.following = FollowingNumber::after(first, number, length);
+        (number, length)
+    }
+}
+
+/// The bytes from a place on as words, and zeros behind the last one.
+#[inline(always)]
+fn words_at(raw: &[u8], at: usize) -> [u64; 2] {
+    match raw.get(at..).and_then(<[u8]>::first_chunk::<16>) {
+        Some(bytes) => {
+            let (words, _) = bytes.as_chunks::<8>();
+            [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
+        }
+        None => last_words_at(raw, at),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn last_words_at(raw: &[u8], at: usize) -> [u64; 2] {
+    let word = |at: usize| {
+        let rest = raw.get(at..).unwrap_or_default();
+        let shifted = rest.iter().take(8).enumerate();
+        shifted.fold(0, |word, (place, byte)| {
+            word | u64::from(*byte) << (8 * place)
+        })
+    };
+    [word(at), word(at + 8)]
+}
+
+/// How many spaces stand at a place, given what stands there. Behind a line stands none.
+#[inline(always)]
+fn spaces(raw: &[u8], at: usize, [first, second]: [u64; 2]) -> usize {
+    const SPACES: u64 = 0x2020_2020_2020_2020;
+    if first != SPACES {
+        return ((first ^ SPACES).trailing_zeros() / 8) as usize;
+    }
+    if second != SPACES {
+        return 8 + ((second ^ SPACES).trailing_zeros() / 8) as usize;
+    }
+    leading_spaces(&raw[at..])
+}
+
+/// Whether what ends here, with a byte that may be the last one of white space, has to be looked at: most words that end
+/// with a `t` do not end with a tab.
+#[inline(always)]
+fn may_end_with_space(raw: &[u8], end: usize) -> bool {
+    raw.get(end - 1) != Some(&b't') || raw.get(end.wrapping_sub(2)) == Some(&b'\\')
+}
+
+/// Whether content that begins with a word is long enough for an anchor.
+#[inline(always)]
+fn is_long(raw: &[u8], start: usize, end: usize) -> bool {
+    // No text is shorter than half of how it is spelled.
+    match end - start {
+        ..SHORTEST_ANCHOR => false,
+        SHORTEST_ANCHOR..16 => {
+            let (first, last) = (word(raw, start), word(raw, end - SHORTEST_ANCHOR));
+            let has_escape = has_backslash(first) || has_backslash(last);
+            !has_escape || text_len(&raw[start..end]) >= SHORTEST_ANCHOR
+        }
+        _ => true,
+    }
+}
+
+/// The eight bytes at a place where there are so many.
+#[inline(always)]
+fn word(raw: &[u8], at: usize) -> u64 {
+    let bytes = raw.get(at..).and_then(<[u8]>::first_chunk);
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[inline(always)]
+fn has_backslash(word: u64) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let others = word ^ (ONES * b'\\' as u64);
+    others.wrapping_sub(ONES) & !others & (ONES << 7) != 0
+}
+
+/// The number of a listing or of a search hit at a place of a line, and where the line goes on behind it; 0 if there
+/// is none. Search hits are not numbered lines.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a number has at most nine digits, and a body less than 4 GB"
+)]
+fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
+    let (digits, value) = leading_digits(&line[start..]);
+    let end = start + digits;
+    let (behind, length) = match line[end..] {
+        [0xe2, 0x86, 0x92, ..] => (Behind::Arrow, ARROW.len()),
+        [b'\\', b't', ..] if digits > 0 => (Behind::Tab, 2),
+        [b':' | b'-', ..] if digits > 0 => return (Number::NONE, end + 1),
+        _ => return (Number::NONE, 0),
+    };
+    let number = value.map_or(Number::NONE, |value| Number {
+        value,
+        spaces: start as u32,
+        digits: digits as u8,
+        behind,
+    });
+    (number, end + length)
+}
+
+/// Whether a line's content, from its first other byte than a space on, is long enough for an anchor, and whether it
+/// would look neither numbered nor like a note.
+#[inline(never)]
+fn says_something(content: &[u8]) -> (bool, bool) {
+    let content = trim_start(content, Spelling::Json);
+    let is_long = content.len() >= 2 * SHORTEST_ANCHOR || text_len(content) >= SHORTEST_ANCHOR;
+    let looks_otherwise =
+        matches!(content.first(), Some(b'0'..=b'9' | b'[')) || content.starts_with(ARROW);
+    (is_long, !looks_otherwise)
+}
+
+/// Bytes of a text that JSON spells so.
+fn text_len(spelled: &[u8]) -> usize {
+    let (mut at, mut length) = (0, 0);
+    while let Some(&byte) = spelled.get(at) {
+        at += 1 + usize::from(byte == b'\\');
+        length += 1;
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key_of(line: &str) -> LineKey {
+        LineKey::of_text(line.as_bytes(), &mut Vec::new())
+    }
+
+    #[test]
+    fn numbers_and_trailing_space_do_not_count_and_indentation_does() {
+        let key = key_of("    let a = b;");
+        for same in [
+            "  12→    let a = b;  ",
+            "12\t    let a = b;",
+            "7:    let a = b;\r",
+            "9-    let a = b;",
+        ] {
+            assert_eq!(key_of(same), key, "{same}");
+        }
+        for other in ["  let a = b;", "    let a = c;", "x7:    let a = b;"] {
+            assert_ne!(key_of(other), key, "{other}");
+        }
+    }
+
+    #[test]
+    fn only_lines_that_say_something_are_anchors() {
+        assert!(key_of("   return 1").is_anchor());
+        assert!(!key_of("        }").is_anchor());
+        assert!(!key_of("\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}}").is_anchor());
+        assert_ne!(key_of(""), LineKey::GONE);
+    }
+
+    /// The content of a line, told slowly: without its number and trailing white space.
+    fn content(line: &str) -> &str {
+        let rest = line.trim_start_matches(' ');
+        let code = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let has_digits = code.len() < rest.len();
+        let separators: &[char] = if has_digits {
+            &['→', '\t', ':', '-']
+        } else {
+            &['→']
+        };
+        code.strip_prefix(separators).unwrap_or(line).trim_end()
+    }
+
+    /// The number of a line in a listing, told slowly.
+    fn number(line: &str) -> Number {
+        let rest = line.trim_start_matches(' ');
+        let code = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let digits = &rest[..rest.len() - code.len()];
+        let behind = match code.strip_prefix('→') {
+            Some(code)
+                if code
+                    .trim()
+                    .starts_with(|first: char| "0123456789→[".contains(first)) =>
+            {
+                Behind::Arrow
+            }
+            Some(_) => Behind::LooseArrow,
+            None if code.starts_with('\t') => Behind::Tab,
+            None => return Number::NONE,
+        };
+        if !(1..=9).contains(&digits.len()) {
+            return Number::NONE;
+        }
+        Number {
+            value: digits.parse().unwrap(),
+            spaces: (line.len() - rest.len()) as u32,
+            digits: digits.len() as u8,
+            behind,
+        }
+    }
+
+    /// Pieces of lines.
+    const PIECES: [&str; 22] = [
+        " ",
+        "    ",
+        "        ",
+        "7",
+        "0",
+        "1234567",
+        "→",
+        "↑",
+        "\t",
+        ":",
+        "-",
+        "\"",
+        "\\",
+        "t",
+        "[",
+        "let a = b;",
+        "a",
+        "é",
+        "\u{a0}",
+        "\u{2003}",
+        "\r",
+        "\u{1b}[0m",
+    ];
+
+    fn line_of(pieces: &[usize]) -> String {
+        pieces.iter().map(|&at| PIECES[at]).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn one_look_tells_what_the_slow_way_tells(
+            pieces in proptest::collection::vec(0..PIECES.len(), 0..9),
+            others in proptest::collection::vec(0..PIECES.len(), 0..9),
+            shared in 0..9usize,
+        ) {
+            let line = line_of(&pieces);
+            let mut spelled = Vec::new();
+            let spelled = spell(line.as_bytes(), &mut spelled);
+            let (key, found) = LineScanner::new().mark(spelled, 0, spelled.len());
+            proptest::prop_assert_eq!(found, number(&line), "{:?}", line);
+            let is_anchor = content(&line).trim_start().len() >= SHORTEST_ANCHOR;
+            proptest::prop_assert_eq!(key.is_anchor(), is_anchor, "{:?}", line);
+            // Another line with the same end.
+            let mut others = others;
+            others.extend(&pieces[shared.min(pieces.len())..]);
+            let other = line_of(&others);
+            let is_same = content(&line) == content(&other);
+            proptest::prop_assert_eq!(key == key_of(&other), is_same, "{:?} {:?}", line, other);
+        }
+    }
+
+    #[test]
+    fn a_number_that_follows_the_one_above_is_told_like_any_other() {
+        let others = ["", "code", "     :→code", "    1:→code", "7:hit", "→"];
+        for (width, behind) in (1..20).flat_map(|width| [(width, "→"), (width, "\\t")]) {
+            for first in [0, 1, 8, 95, 998, 123_456, 999_999_990] {
+                let listing = (first..first + 25).map(|number| {
+                    let line = format!("{number:>width$}{behind}code of line {number}");
+                    if number % 7 == 3 {
+                        others[number % others.len()].to_owned()
+                    } else {
+                        line
+                    }
+                });
+                let mut looker = LineScanner::new();
+                for line in listing {
+                    let bytes = line.as_bytes();
+                    let told = looker.mark(bytes, 0, bytes.len());
+                    assert_eq!(
+                        told,
+                        LineScanner::new().mark(bytes, 0, bytes.len()),
+                        "{line:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_that_differ_in_one_byte_have_different_keys() {
+        for length in 1..70 {
+            let line = "x".repeat(length);
+            for at in 0..length {
+                let mut other = line.clone();
+                other.replace_range(at..=at, "y");
+                assert_ne!(key_of(&line), key_of(&other), "{length} {at}");
+            }
+            assert_ne!(key_of(&line), key_of(&"x".repeat(length + 1)));
+        }
+    }
+}

@@ -1,0 +1,583 @@
+//! A string literal in place: its decoded text, and the way back to the raw bytes.
+
+use std::borrow::Cow;
+
+use super::Span;
+use super::unescape::{first_chars, make_room, unescape, walk};
+
+/// A string literal that the scanner found. Knows where it is, owns nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonStr {
+    /// The raw bytes between the quotes.
+    pub span: Span,
+    excess: Excess,
+}
+
+/// A text as most writers spell it in JSON: newlines, tabs, quotes and backslashes have a backslash before them,
+/// and nothing else has. Texts that are spelled so are equal where their raw bytes are.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelled<'a> {
+    pub raw: &'a str,
+    pub decoded_len: usize,
+}
+
+/// What the raw bytes of a literal are beyond its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Excess {
+    /// Raw bytes less decoded characters.
+    pub(super) chars: u32,
+    /// Raw bytes less decoded bytes: more than nothing wherever an escape is.
+    pub(super) bytes: u32,
+    /// Whether there are escapes of other things than newlines, tabs, quotes and backslashes.
+    pub(super) has_others: bool,
+}
+
+impl JsonStr {
+    pub(super) fn new(span: Span, excess: Excess) -> Self {
+        Self { span, excess }
+    }
+
+    /// The bytes between the quotes, as they are written.
+    #[must_use]
+    pub fn raw(self, body: &str) -> &str {
+        self.span.of(body)
+    }
+
+    /// The literal with its quotes.
+    #[must_use]
+    pub fn quoted(self) -> Span {
+        Span::new(self.span.start - 1, self.span.end + 1)
+    }
+
+    /// Whether any escape is in it.
+    #[must_use]
+    pub fn is_escaped(self) -> bool {
+        self.excess.bytes > 0
+    }
+
+    /// The text where it stands, if everything that is escaped must be, and is in its short form.
+    pub fn spelled_as_usual(self, body: &str) -> Option<Spelled<'_>> {
+        (!self.excess.has_others).then(|| Spelled {
+            raw: self.raw(body),
+            decoded_len: self.decoded_len(),
+        })
+    }
+
+    /// How many characters (Unicode scalar values) the decoded text has. Looks at nothing.
+    #[must_use]
+    pub fn chars(self) -> usize {
+        self.span.len() - self.excess.chars as usize
+    }
+
+    /// How many characters the literal has with its quotes, if a compact writer would spell it as it is. Looks at
+    /// nothing.
+    pub fn compact_chars(self) -> Option<usize> {
+        let continuing = (self.excess.chars - self.excess.bytes) as usize;
+        (!self.excess.has_others).then(|| self.span.len() - continuing + 2)
+    }
+
+    /// How many bytes the decoded text has. Looks at nothing.
+    #[must_use]
+    pub fn decoded_len(self) -> usize {
+        self.span.len() - self.excess.bytes as usize
+    }
+
+    /// How many bytes the last `chars` characters of the decoded text have, or all if it has fewer. Costs
+    /// what that much text costs, however long the literal is.
+    pub fn bytes_of_last_chars(self, body: &str, chars: usize) -> usize {
+        let raw = self.raw(body);
+        let mut reach = likely_reach(raw.len(), self.chars(), chars);
+        loop {
+            let from = clean_start(raw, raw.len().saturating_sub(reach));
+            let tail = &raw[from..];
+            let (tail_chars, tail_bytes) = first_chars(tail, usize::MAX);
+            if let Some(more) = tail_chars.checked_sub(chars) {
+                return tail_bytes - first_chars(tail, more).1;
+            }
+            if from == 0 {
+                return tail_bytes;
+            }
+            reach = reach.saturating_mul(2);
+        }
+    }
+
+    /// Whether the decoded text ends with these words. Looks at the end only; `None` if that is not enough.
+    pub fn ends_with(self, body: &str, words: &str) -> Option<bool> {
+        let raw = self.raw(body);
+        // Most texts end with another character, and no escape is longer than six bytes.
+        let last = raw.as_bytes().last_chunk::<6>();
+        if let Some(last) = last
+            && !last.contains(&b'\\')
+            && words.as_bytes().last().is_some_and(|end| *end != last[5])
+        {
+            return Some(false);
+        }
+        let from = clean_start(raw, raw.len().saturating_sub(2 * words.len()));
+        let mut end = Vec::new();
+        unescape_into(&raw[from..], &mut end);
+        let is_enough = from == 0 || end.len() >= words.len();
+        is_enough.then(|| end.ends_with(words.as_bytes()))
+    }
+
+    /// How many bytes the first `chars` characters of the decoded text have, or all if it has fewer.
+    pub fn bytes_of_chars(self, body: &str, chars: usize) -> usize {
+        first_chars(self.raw(body), chars).1
+    }
+
+    /// The decoded text. Borrowed where nothing is escaped.
+    #[must_use]
+    #[inline]
+    pub fn decode(self, body: &str) -> Cow<'_, str> {
+        let raw = self.raw(body);
+        if self.is_escaped() {
+            Cow::Owned(unescaped(raw))
+        } else {
+            Cow::Borrowed(raw)
+        }
+    }
+
+    /// The decoded characters, one by one. Allocates nothing.
+    #[must_use]
+    pub fn decoded_chars(self, body: &str) -> DecodedChars<'_> {
+        DecodedChars {
+            raw: self.raw(body),
+        }
+    }
+
+    /// The decoded text up to about `max_bytes`: never more, except for one character. Costs what
+    /// that much text costs, however long the literal is.
+    #[must_use]
+    pub fn decode_start(self, body: &str, max_bytes: usize) -> Cow<'_, str> {
+        let raw = self.raw(body);
+        if !self.is_escaped() {
+            return Cow::Borrowed(&raw[..raw.floor_char_boundary(max_bytes)]);
+        }
+        let mut out = String::with_capacity(max_bytes.min(raw.len()));
+        let mut rest = raw;
+        while out.len() < max_bytes && !rest.is_empty() {
+            let room = rest.floor_char_boundary(max_bytes - out.len());
+            let at = memchr::memchr(b'\\', &rest.as_bytes()[..room]).unwrap_or(room);
+            out.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if rest.starts_with('\\') && out.len() < max_bytes {
+                let (character, length) = decode_escape(rest.as_bytes(), 0);
+                out.push(character);
+                rest = &rest[length..];
+            } else if at == 0 {
+                break;
+            }
+        }
+        Cow::Owned(out)
+    }
+
+    /// Whether the decoded text is `text`.
+    #[must_use]
+    pub fn is(self, body: &str, text: &str) -> bool {
+        if self.is_escaped() {
+            self.decode(body) == text
+        } else {
+            self.raw(body) == text
+        }
+    }
+
+    /// Puts offsets in the body in the place of offsets in the decoded text, which ascend. `None` if one of them lies
+    /// inside a character or behind the end, or they do not ascend.
+    pub fn body_offsets(self, body: &str, offsets: &mut [usize]) -> Option<()> {
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+        {
+            /// With fewer bytes to each offset, looking at all of them is quicker than walking from one to the next.
+            const CLOSE: usize = 256;
+            if self.span.len() <= offsets.len() * CLOSE
+                && let Some(text) = self.spelled_as_usual(body)
+            {
+                let are_there =
+                    super::spelled_offsets::spelled_offsets(text.raw.as_bytes(), offsets);
+                let base = self.span.start as usize;
+                offsets.iter_mut().for_each(|offset| *offset += base);
+                return are_there.then_some(());
+            }
+        }
+        let mut map = self.offsets(body);
+        for offset in offsets {
+            *offset = map.body_offset(*offset)? as usize;
+        }
+        Some(())
+    }
+
+    /// A map from offsets in the decoded text to offsets in the body.
+    #[must_use]
+    pub fn offsets(self, body: &str) -> OffsetMap<'_> {
+        OffsetMap {
+            raw: self.raw(body),
+            base: self.span.start,
+            is_escaped: self.is_escaped(),
+            decoded_len: self.decoded_len(),
+            raw_at: 0,
+            decoded_at: 0,
+        }
+    }
+}
+
+pub fn unescaped(raw: &str) -> String {
+    let mut out = Vec::new();
+    unescape_into(raw, &mut out);
+    // What is decoded from UTF-8 is UTF-8.
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Puts the decoded text into a vector of its own.
+fn unescape_into(raw: &str, out: &mut Vec<u8>) {
+    make_room(out, raw.len());
+    let length = unescape(raw.as_bytes(), out, |_| {});
+    out.truncate(length);
+}
+
+/// The decoded characters of a string literal.
+#[derive(Clone, Debug)]
+pub struct DecodedChars<'a> {
+    raw: &'a str,
+}
+
+impl<'a> DecodedChars<'a> {
+    /// Skips the characters before the next escape. Every newline is one.
+    #[inline]
+    pub fn skip_to_escape(&mut self) -> &'a str {
+        let end = memchr::memchr(b'\\', self.raw.as_bytes()).unwrap_or(self.raw.len());
+        self.take_raw(end)
+    }
+
+    /// Skips the characters before the next space or escape.
+    #[inline]
+    pub fn skip_to_space(&mut self) -> &'a str {
+        let mut bytes = self.raw.bytes();
+        let end = bytes.position(|byte| matches!(byte, b' ' | b'\\'));
+        self.take_raw(end.unwrap_or(self.raw.len()))
+    }
+
+    #[inline]
+    fn take_raw(&mut self, end: usize) -> &'a str {
+        let (taken, rest) = self.raw.split_at_checked(end).unwrap_or_default();
+        self.raw = rest;
+        taken
+    }
+}
+
+impl Iterator for DecodedChars<'_> {
+    type Item = char;
+
+    #[inline]
+    fn next(&mut self) -> Option<char> {
+        let (character, length) = match *self.raw.as_bytes().first()? {
+            b'\\' => decode_escape(self.raw.as_bytes(), 0),
+            ascii @ 0..0x80 => (char::from(ascii), 1),
+            _ => {
+                let character = self.raw.chars().next()?;
+                (character, character.len_utf8())
+            }
+        };
+        self.raw = self.raw.get(length..).unwrap_or_default();
+        Some(character)
+    }
+}
+
+/// Walks decoded offsets, in ascending order, to body offsets. Linear over all calls together.
+#[derive(Debug)]
+pub struct OffsetMap<'a> {
+    raw: &'a str,
+    base: u32,
+    is_escaped: bool,
+    decoded_len: usize,
+    raw_at: usize,
+    decoded_at: usize,
+}
+
+impl OffsetMap<'_> {
+    /// The body offset of the character that starts at byte `decoded` of the decoded text (its end
+    /// included). `None` if that lies inside a character, behind the end, or before the last
+    /// offset asked for.
+    pub fn body_offset(&mut self, decoded: usize) -> Option<u32> {
+        if decoded < self.decoded_at {
+            return None;
+        }
+        if !self.is_escaped {
+            self.raw_at = decoded;
+            self.decoded_at = decoded;
+        }
+        self.skip_ahead(decoded);
+        let raw = self.raw.as_bytes();
+        (self.raw_at, self.decoded_at) = walk(raw, (self.raw_at, self.decoded_at), decoded);
+        let on_boundary = match raw.get(self.raw_at) {
+            Some(&byte) => byte & 0xc0 != 0x80,
+            None => self.raw_at == raw.len(),
+        };
+        if self.decoded_at != decoded || !on_boundary {
+            return None;
+        }
+        Some(self.base + u32::try_from(self.raw_at).ok()?)
+    }
+
+    /// Goes to a place shortly before an offset that is near the end, if that is far away.
+    fn skip_ahead(&mut self, decoded: usize) {
+        const FAR: usize = 512;
+        if decoded.saturating_sub(self.decoded_at) <= FAR {
+            return;
+        }
+        let Some(behind) = self.decoded_len.checked_sub(decoded) else {
+            return;
+        };
+        let likely = likely_reach(self.raw.len(), self.decoded_len, behind);
+        for reach in [likely, behind.saturating_mul(2)] {
+            let near = self.raw.len().saturating_sub(reach);
+            // Walking there must take longer than walking back from the end.
+            if near < self.raw_at.saturating_add(reach.max(FAR)) {
+                return;
+            }
+            let from = clean_start(self.raw, near);
+            let tail = walk(self.raw.as_bytes(), (from, 0), usize::MAX);
+            let decoded_from = self.decoded_len.saturating_sub(tail.1);
+            if from > self.raw_at && decoded_from <= decoded {
+                (self.raw_at, self.decoded_at) = (from, decoded_from);
+                return;
+            }
+        }
+    }
+}
+
+/// In how many raw bytes so much of the text most likely is: as everywhere in the literal, and a little more.
+fn likely_reach(raw: usize, all: usize, wanted: usize) -> usize {
+    let reach = wanted.saturating_mul(raw) / all.max(1);
+    reach.saturating_add(reach / 16).saturating_add(64)
+}
+
+/// The last place at or before `at` that is not inside a character, an escape, or a pair of escapes.
+fn clean_start(raw: &str, at: usize) -> usize {
+    /// What the second escape of a pair can have before it.
+    const REACH: usize = 11;
+    let mut at = raw.floor_char_boundary(at);
+    loop {
+        let before = &raw.as_bytes()[at.saturating_sub(REACH)..at];
+        match memchr::memchr(b'\\', before) {
+            Some(escape) => at = at.saturating_sub(REACH) + escape,
+            None => return at,
+        }
+    }
+}
+
+/// The character and the raw length of the escape at `raw[at]`, which the scanner found valid.
+pub(super) fn decode_escape(raw: &[u8], at: usize) -> (char, usize) {
+    let simple = match raw.get(at + 1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => {
+            let first = hex4(raw, at + 2).unwrap_or(0xfffd);
+            if (0xd800..0xdc00).contains(&first)
+                && raw.get(at + 6..at + 8) == Some(b"\\u")
+                && let Some(second @ 0xdc00..0xe000) = hex4(raw, at + 8)
+            {
+                let point = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                return (char::from_u32(point).unwrap_or('\u{fffd}'), 12);
+            }
+            return (char::from_u32(first).unwrap_or('\u{fffd}'), 6);
+        }
+        Some(&other) => other as char,
+        None => '\\',
+    };
+    (simple, 2)
+}
+
+/// Four hexadecimal digits at `at`.
+pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.iter().try_fold(0, |value, &digit| {
+        Some(value << 4 | (digit as char).to_digit(16)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cursor;
+
+    fn literal(raw: &str) -> (String, JsonStr) {
+        let body = format!("\"{raw}\"");
+        let found = Cursor::over(&body, 8).string().unwrap();
+        (body, found)
+    }
+
+    #[test]
+    fn decodes_like_serde_json() {
+        for raw in [
+            "",
+            "plain",
+            r"caf\u00e9 \/ \\ \n\t\r\b\f \u0000",
+            r"\ud83d\ude42 pair",
+            "漢\\u6f22🙂\\n",
+        ] {
+            let (body, text) = literal(raw);
+            let expected: String = serde_json::from_str(&body).unwrap();
+            assert_eq!(text.decode(&body), expected, "{raw}");
+            assert_eq!(text.chars(), expected.chars().count(), "{raw}");
+            assert_eq!(text.decoded_chars(&body).collect::<String>(), expected);
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_text_is_a_prefix_of_it() {
+        for raw in ["", "plain text", r"a\u00e9\n漢\ud83d\ude42\n🙂z", "漢漢漢"] {
+            let (body, text) = literal(raw);
+            let whole = text.decode(&body);
+            for limit in 0..whole.len() + 3 {
+                let start = text.decode_start(&body, limit);
+                assert!(whole.starts_with(start.as_ref()), "{raw} {limit}: {start}");
+                assert!(start.len() < limit + 4, "{raw} {limit}");
+                assert!(start.len() + 4 > limit.min(whole.len()), "{raw} {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_text_are_measured_without_the_rest() {
+        let many = format!("{}{}", r"\n\n\\".repeat(80), "漢\\u6f22".repeat(300));
+        let pairs = r"a\ud83d\ude42".repeat(400);
+        for raw in [
+            "",
+            "plain text",
+            r"a\u00e9\n漢\ud83d\ude42\n🙂z",
+            many.as_str(),
+            pairs.as_str(),
+        ] {
+            let (body, text) = literal(raw);
+            let whole = text.decode(&body);
+            assert_eq!(text.decoded_len(), whole.len());
+            let count = whole.chars().count();
+            for chars in [0, 1, 2, 7, 8, 15, 16, 17, 100, count, count + 1] {
+                let first: usize = whole.chars().take(chars).map(char::len_utf8).sum();
+                assert_eq!(text.bytes_of_chars(&body, chars), first, "{raw} {chars}");
+                let last: usize = whole.chars().rev().take(chars).map(char::len_utf8).sum();
+                assert_eq!(
+                    text.bytes_of_last_chars(&body, chars),
+                    last,
+                    "{raw} {chars}"
+                );
+            }
+            for end in ["text", "", "🙂z", "ext", "漢"] {
+                let ends = text.ends_with(&body, end);
+                assert!(
+                    ends.is_none_or(|ends| ends == whole.ends_with(end)),
+                    "{raw} {end}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_offset_near_the_end_is_found_from_there() {
+        for unit in ["plain ", r"a\u00e9漢\ud83d\ude42\n", r"\\\n\t"] {
+            let (body, text) = literal(&unit.repeat(700));
+            let decoded = text.decode(&body).into_owned();
+            for back in [0, 1, 5, 40, 300] {
+                let at = decoded.floor_char_boundary(decoded.len() - back);
+                let mut far = text.offsets(&body);
+                let mut near = text.offsets(&body);
+                for step in (0..=at).filter(|&step| decoded.is_char_boundary(step)) {
+                    near.body_offset(step);
+                }
+                assert_eq!(far.body_offset(at), near.body_offset(at), "{unit} {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lone_surrogate_counts_as_one_replacement_character() {
+        for raw in [
+            r"a\ud800b",
+            r"a\ude42b",
+            r"a\ud800\nb",
+            r"\ud800\ud83d\ude42",
+        ] {
+            let (body, text) = literal(raw);
+            let decoded = text.decode(&body);
+            assert!(decoded.contains('\u{fffd}'), "{raw}");
+            assert_eq!(text.chars(), decoded.chars().count(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn every_character_boundary_leads_back_to_its_raw_byte() {
+        let raw = r"a\u00e9漢\ud83d\ude42\n🙂z\ud800";
+        let (body, text) = literal(raw);
+        let decoded = text.decode(&body).into_owned();
+        let mut map = text.offsets(&body);
+        for at in 0..=decoded.len() {
+            let found = map.body_offset(at);
+            assert_eq!(found.is_some(), decoded.is_char_boundary(at), "offset {at}");
+            if let Some(body_at) = found {
+                let tail = format!("\"{}\"", &body[body_at as usize..body.len() - 1]);
+                let tail_text = Cursor::over(&tail, 1).string().unwrap();
+                assert_eq!(tail_text.decode(&tail), decoded[at..]);
+            } else {
+                map = text.offsets(&body);
+            }
+        }
+        assert_eq!(text.offsets(&body).body_offset(decoded.len() + 1), None);
+    }
+
+    #[test]
+    fn the_map_goes_forward_only() {
+        let (body, text) = literal(r"\n12345");
+        let mut map = text.offsets(&body);
+        assert!(map.body_offset(3).is_some());
+        assert_eq!(map.body_offset(2), None);
+    }
+
+    /// Pieces of literals, each with its text as a compact writer spells it.
+    const PIECES: [(&str, &str); 14] = [
+        ("a", "a"),
+        (" plain words, some of them ", " plain words, some of them "),
+        ("é", "é"),
+        ("漢", "漢"),
+        ("🙂", "🙂"),
+        ("\\n", "\\n"),
+        ("\\t", "\\t"),
+        ("\\\"", "\\\""),
+        ("\\\\", "\\\\"),
+        ("\\/", "/"),
+        ("\\u00e9", "é"),
+        ("\\u000a", "\\n"),
+        ("\\ud83d\\ude42", "🙂"),
+        (
+            "1234567890123456789012345678901234567890",
+            "1234567890123456789012345678901234567890",
+        ),
+    ];
+
+    proptest::proptest! {
+        /// What is counted and found in windows is what decoding the text would show.
+        #[test]
+        fn counting_and_finding_agree_with_the_decoded_text(
+            pieces in proptest::collection::vec(0..PIECES.len(), 0..120),
+            shares in proptest::collection::vec(0..=100usize, 4),
+        ) {
+            let raw: String = pieces.iter().map(|&at| PIECES[at].0).collect();
+            let (body, text) = literal(&raw);
+            let whole: String = serde_json::from_str(&body).unwrap();
+            proptest::prop_assert_eq!(text.decode(&body), whole.as_str());
+            let compact: usize = pieces.iter().map(|&at| PIECES[at].1.chars().count()).sum();
+            proptest::prop_assert_eq!(crate::compact_chars(&body), compact + 2);
+            let count = whole.chars().count();
+            for share in shares {
+                let chars = count * share / 100;
+                let first: usize = whole.chars().take(chars).map(char::len_utf8).sum();
+                proptest::prop_assert_eq!(text.bytes_of_chars(&body, chars), first);
+                let last: usize = whole.chars().rev().take(chars).map(char::len_utf8).sum();
+                proptest::prop_assert_eq!(text.bytes_of_last_chars(&body, chars), last);
+                let found = text.offsets(&body).body_offset(first);
+                let tail = format!("\"{}", &body[found.unwrap() as usize..]);
+                let behind: String = serde_json::from_str(&tail).unwrap();
+                proptest::prop_assert_eq!(behind, &whole[first..]);
+            }
+        }
+    }
+}
