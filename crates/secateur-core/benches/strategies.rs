@@ -23,9 +23,10 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use secateur_core::Dialect;
+use secateur_core::internal::apply;
 use secateur_core::policy::Policy;
 use secateur_core::strategy;
-use secateur_core::{Request, apply, prune};
+use secateur_core::{Request, prune};
 use secateur_testkit::session::agent_session;
 
 /// Strategies that plan a request from scratch, in an order in which each still finds work: those

@@ -10,7 +10,7 @@
 
 use crate::plan::arriving_text::{ArrivalText, ScanScratch};
 use crate::plan::context::PlanContext;
-use crate::plan::edit::{Action, Edit};
+use crate::plan::edit::{Action, Edit, Effect};
 use crate::read::view::PartId;
 
 /// A strategy's memory of what has arrived so far.
@@ -74,7 +74,8 @@ impl<'o> Chain<'o> {
         for link in &mut self.links {
             link.result(context, part, &mut arriving);
         }
-        if arriving.is_replaced() {
+        let is_replaced = arriving.is_replaced();
+        if is_replaced {
             for link in &mut self.links {
                 link.forget(part);
             }
@@ -88,6 +89,10 @@ impl<'o> Chain<'o> {
             action: Action::Rewrite(part, pieces),
             strategy,
             why,
+            effect: match is_replaced {
+                true => Effect::Removes,
+                false => Effect::KeepsContent,
+            },
             chars_before: context.chars(part),
             chars_after,
         };

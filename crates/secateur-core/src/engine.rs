@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::cadence::rounds::{self, Account, Reads};
+use crate::cadence::rounds::{self, Account};
+use crate::cadence::versions::Reads;
 use crate::cadence::{cache_use, compose};
 use crate::cost::cache::{self, MarkerPattern, Patterns};
 use crate::cost::models::{self, Terms};
@@ -12,12 +13,13 @@ use crate::output::splice::Splices;
 use crate::output::thinking_escape::{self, Escape, ThinkingBinding};
 use crate::output::verify::{Allowed, verify};
 use crate::plan::context::ModelFacts;
+use crate::plan::draft::Draft;
 use crate::plan::edit::{Edit, Plan, SkipReason, Target};
 use crate::plan::guard;
+use crate::plan::inputs::PlanInputs;
 use crate::plan::mechanic::{self, Claim, Mechanic, MechanicSkip};
 use crate::plan::summary::WantedSummary;
 use crate::plan::timeline::{Timeline, newest_turn};
-use crate::plan::{draft::Draft, inputs::PlanInputs};
 use crate::policy::{Cadence, Policy};
 use crate::read::dialect::{self, Dialect};
 use crate::read::view::{TurnId, View};

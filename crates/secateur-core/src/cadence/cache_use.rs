@@ -1,12 +1,12 @@
 //! What a request reads from the provider's cache, and the markers that the engine adds for it.
 
-use crate::cadence::rounds::Reads;
+use super::versions::Reads;
 use crate::cost::cache::{
     Anchor, CacheHit, CacheKind, Cached, ConversationCache, Covered, MarkerPattern, Patterns,
     Prefix, Reach,
 };
 use crate::output::splice::Splices;
-use crate::plan::edit::{Action, CutReason, Edit, Mark, MarkPlace, StrategyId};
+use crate::plan::edit::{Action, CutReason, Edit, Effect, Mark, MarkPlace, StrategyId};
 use crate::plan::timeline::Timeline;
 use crate::read::view::{PartId, TurnId, View};
 
@@ -131,9 +131,14 @@ pub(crate) fn anchor_edit(view: &View<'_>, anchor: &Anchor, block: PartId) -> Ed
 
 fn mark(place: MarkPlace, member: String, strategy: StrategyId, why: CutReason) -> Edit {
     Edit {
-        action: Action::Mark(Mark { place, member }),
+        action: Action::Mark(Mark {
+            place,
+            member,
+            is_asked_for: why == CutReason::CachesConversation,
+        }),
         strategy,
         why,
+        effect: Effect::Marks,
         chars_before: 0,
         chars_after: 0,
     }

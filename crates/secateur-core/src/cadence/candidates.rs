@@ -7,9 +7,9 @@
 //! cuts. It walks from the tail to the head and stops where nothing before can pay better: what is
 //! freed from there on is at most what is open, and what is rewritten only grows.
 
-use crate::cadence::rounds::Rewrites;
+use super::versions::Rewrites;
 use crate::plan::context::PlanContext;
-use crate::plan::edit::Edit;
+use crate::plan::edit::{Edit, Effect};
 use crate::plan::guard;
 use crate::read::view::PartId;
 use crate::strategy::{IncrementalCuts, Strategy, Work};
@@ -270,7 +270,7 @@ impl<'o> RoundCandidates<'o> {
         let Cut::Known(edit) = &one.cut else {
             return None;
         };
-        if !edit.leaves_shown_text() {
+        if edit.effect != Effect::KeepsShownText {
             // A note stands behind what it points to, so it was decided before.
             let notes = context.draft.cited_by(one.part);
             self.visits += notes.len();

@@ -4,4 +4,5 @@ pub(crate) mod cache_use;
 pub(crate) mod candidates;
 pub(crate) mod compose;
 pub mod rounds;
+pub(crate) mod versions;
 mod work_budget;

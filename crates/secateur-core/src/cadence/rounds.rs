@@ -16,22 +16,19 @@
 //! wherever it ends.
 
 use super::compose;
+use super::versions::{Reads, Rewrites, Versions};
 use crate::arrival::Chain;
 use crate::cadence::candidates::{BestStart, RoundCandidates, RoundEconomics};
 use crate::cadence::work_budget::WorkBudget;
 use crate::cost::cache::{Patterns, Reach};
-use crate::plan::draft::PartState;
+use crate::options::options;
+use crate::plan::draft::{Draft, PartState};
 use crate::plan::edit::{Action, Edit, Plan};
 use crate::plan::guard;
-use crate::plan::{draft::Draft, inputs::PlanInputs};
+use crate::plan::inputs::PlanInputs;
 use crate::read::view::{PartId, PartKind};
+use crate::strategy::Strategy;
 use crate::tools::call_args::CallArgs;
-use crate::{options::options, strategy::Strategy};
-
-mod versions;
-
-use versions::Versions;
-pub(crate) use versions::{Reads, Rewrites};
 
 options! {
     /// When a round is taken, under `cadence = "rounds"`.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::plan::edit::{Action, CutReason, Edit, Piece, Plan, SkipReason};
+use crate::plan::edit::{Action, Edit, Effect, Piece, Plan, SkipReason};
 pub use crate::plan::recall_id::RecallId;
 use crate::plan::recall_id::{TAG_CHARS, without_tag};
 use crate::read::dialect::{self, ReadError};
@@ -102,7 +102,7 @@ fn leave_tagged(view: &View<'_>, plan: &mut Plan) {
 /// Puts the id behind the words, where both are still shorter than the text.
 fn tag(edit: &mut Edit, id: RecallId) {
     // Around chunks nothing may be added.
-    if edit.why == CutReason::LowRankChunks {
+    if edit.effect == Effect::SelectsChunks {
         return;
     }
     let Action::Rewrite(_, pieces) = &mut edit.action else {
@@ -116,9 +116,8 @@ fn tag(edit: &mut Edit, id: RecallId) {
 
 /// What an edit takes away; `None` where nothing is lost.
 fn cut_text<'a>(view: &View<'a>, edit: &Edit) -> Option<Cow<'a, str>> {
-    match (&edit.action, edit.why) {
-        (Action::InsertTurn(..) | Action::Mark(_), _)
-        | (_, CutReason::ListingPadding | CutReason::LinesStandAbove) => None,
+    match (&edit.action, edit.effect) {
+        (Action::InsertTurn(..) | Action::Mark(_), _) | (_, Effect::KeepsContent) => None,
         (Action::DropTurn(turn), _) => Some(turn_text(view, *turn)),
         (Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _), _) => {
             Some(part_text(view, *part))

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::plan::draft::Draft;
 use crate::plan::draft::PartState;
-use crate::plan::edit::{Action, Arrangement, Piece};
+use crate::plan::edit::{Action, Arrangement, Effect, Piece};
 use crate::plan::edit::{CutReason, Edit, SkipReason, StrategyId, Target};
 use crate::plan::summary::{Found, Summaries, SummaryKey};
 use crate::plan::timeline::{Ends, Timeline, Use};
@@ -414,6 +414,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::DropTurn(turn),
             strategy,
             why,
+            effect: Effect::Removes,
             chars_before: self.parts(turn).map(|part| self.chars(part)).sum(),
             chars_after: 0,
         }
@@ -442,6 +443,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::Rewrite(part, pieces),
             strategy,
             why,
+            effect: Effect::Removes,
             chars_before: self.chars_before(part),
             chars_after,
         }
@@ -472,6 +474,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::Rewrite(part, pieces),
             strategy,
             why,
+            effect: Effect::Removes,
             chars_before,
             chars_after: chars_before.saturating_sub(removed_chars),
         }
@@ -484,6 +487,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::DropPart(part),
             strategy,
             why,
+            effect: Effect::Removes,
             chars_before: self.view.value_chars(part),
             chars_after: 0,
         }
@@ -499,6 +503,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::Arrange(arranged),
             strategy,
             why,
+            effect: Effect::Removes,
         }
     }
 
@@ -517,6 +522,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::ReplaceInput(call, with),
             strategy,
             why,
+            effect: Effect::Removes,
         }
     }
 
@@ -534,6 +540,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
             action: Action::Rewrite(part, vec![Piece::Note(with)]),
             strategy,
             why,
+            effect: Effect::Removes,
             chars_before: self.chars_before(part),
             chars_after,
         }

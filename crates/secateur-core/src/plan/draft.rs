@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::edit::{Action, Arrangement, Edit, Piece, Plan, SkipReason, StrategyId, Target};
+use super::edit::{Action, Arrangement, Edit, Effect, Piece, Plan, SkipReason, StrategyId, Target};
 use super::summary::Want;
 use super::timeline::Use;
 use crate::read::view::{PartId, TurnId, View};
@@ -153,7 +153,7 @@ impl Draft {
             Action::Rewrite(part, pieces) => {
                 let part = *part;
                 let keeps = |piece: &Piece| matches!(piece, Piece::Keep(_));
-                let state = if !edit.clears_around_notes() && pieces.iter().any(keeps) {
+                let state = if edit.effect != Effect::KeepsCitedLines && pieces.iter().any(keeps) {
                     PartState::Trimmed
                 } else {
                     PartState::Cleared
@@ -189,7 +189,7 @@ impl Draft {
                     return;
                 }
                 self.edit_of[part.index()] = at;
-                self.states[part.index()] = if edit.leaves_shown_text() {
+                self.states[part.index()] = if edit.effect == Effect::KeepsShownText {
                     PartState::Trimmed
                 } else {
                     PartState::Cleared

@@ -46,6 +46,8 @@ pub struct Mark {
     pub place: MarkPlace,
     /// The member as written: `"cache_control":{"type":"ephemeral"}`.
     pub member: String,
+    /// Whether the policy asks for it, so that it may make the body longer.
+    pub is_asked_for: bool,
 }
 
 /// Where a marker goes.
@@ -85,6 +87,26 @@ impl Action {
     }
 }
 
+/// What an edit does to what the model sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Text goes that the model may miss.
+    Removes,
+    /// Text goes that the model has no use for: old thinking, arguments of calls that failed.
+    RemovesUnused,
+    /// Nothing goes but white space, padding, or lines that are shown elsewhere.
+    KeepsContent,
+    /// Chunks of a retrieved context go, and the others may move. The text may stay as long as it was, and nothing may be
+    /// added to it.
+    SelectsChunks,
+    /// Text of a call goes that no note can point to.
+    KeepsShownText,
+    /// All goes but the lines that notes elsewhere point to.
+    KeepsCitedLines,
+    /// A cache marker is added.
+    Marks,
+}
+
 /// An action with its author, its reason and its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
@@ -94,6 +116,8 @@ pub struct Edit {
     pub strategy: StrategyId,
     /// Why.
     pub why: CutReason,
+    /// What it does to what the model sees.
+    pub effect: Effect,
     /// Characters of text that the target had.
     pub chars_before: usize,
     /// Characters of text that it has afterwards.
@@ -101,23 +125,15 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// The same edit with another effect.
+    pub(crate) fn with_effect(self, effect: Effect) -> Self {
+        Self { effect, ..self }
+    }
+
     /// Whether it may leave a text as long as it was, because it puts it in another order.
     #[must_use]
     pub fn reorders(&self) -> bool {
-        self.why == CutReason::LowRankChunks
-    }
-
-    /// Whether it leaves standing what notes elsewhere can point to: the text that a call put into a
-    /// file is not the text that the call replaced.
-    #[must_use]
-    pub fn leaves_shown_text(&self) -> bool {
-        self.why == CutReason::ReplacedText
-    }
-
-    /// Whether it clears a result and leaves the lines that notes elsewhere point to.
-    #[must_use]
-    pub fn clears_around_notes(&self) -> bool {
-        self.why == CutReason::ClearedAroundNotes
+        self.effect == Effect::SelectsChunks
     }
 
     /// Whether it changes what the model reads.
@@ -136,10 +152,9 @@ impl Edit {
 
     /// Bytes by which it may make the body longer: those of markers that a policy asks for.
     pub(crate) fn may_add_bytes(&self) -> usize {
-        if self.why == CutReason::CachesConversation {
-            self.bytes_added()
-        } else {
-            0
+        match &self.action {
+            Action::Mark(mark) if mark.is_asked_for => self.bytes_added(),
+            _ => 0,
         }
     }
 

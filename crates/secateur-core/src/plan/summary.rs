@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::plan::context::PlanContext;
-use crate::read::view::{PartId, PartKind, Role, TurnId, View};
+use crate::read::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
 
 /// What a model is told to do with a transcript. A part of every key: other words, other summaries.
 pub const INSTRUCTIONS: &str = "The user message holds the older part of a conversation between a \
@@ -114,9 +113,14 @@ impl std::fmt::Debug for WantedSummary {
 }
 
 impl Want {
-    pub(crate) fn of(context: &PlanContext<'_, '_>, turns: &[TurnId], model: &str) -> Self {
+    pub(crate) fn of(
+        view: &View<'_>,
+        exchanges: &Exchanges,
+        turns: &[TurnId],
+        model: &str,
+    ) -> Self {
         Self {
-            key: key(context, turns, model),
+            key: key(view, exchanges, turns, model),
             model: model.to_owned(),
             turns: turns.to_vec(),
         }
@@ -132,7 +136,7 @@ impl Want {
 }
 
 /// Each field goes in with its length, so that no two contents run into the same bytes.
-fn key(context: &PlanContext<'_, '_>, turns: &[TurnId], model: &str) -> SummaryKey {
+fn key(view: &View<'_>, exchanges: &Exchanges, turns: &[TurnId], model: &str) -> SummaryKey {
     let mut hash = Sha256::new();
     let mut field = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
@@ -141,29 +145,24 @@ fn key(context: &PlanContext<'_, '_>, turns: &[TurnId], model: &str) -> SummaryK
     field(INSTRUCTIONS.as_bytes());
     field(model.as_bytes());
     for &turn in turns {
-        field(speaker(context.role(turn)).as_bytes());
-        for part in context.view.parts_of(turn) {
-            let kind = context.kind(part);
+        field(speaker(view.turn(turn).role).as_bytes());
+        for part in view.parts_of(turn) {
+            let kind = view.part(part).kind;
             if kind == PartKind::Thinking {
                 continue;
             }
-            field(&[kind as u8, u8::from(context.is_error(part))]);
-            field(context.tool_name(part).unwrap_or_default().as_bytes());
+            field(&[kind as u8, u8::from(view.part(part).is_error)]);
+            let name = view.name(part);
+            let name = name.or_else(|| view.name(exchanges.call_of(part)?));
+            field(name.unwrap_or_default().as_bytes());
             if kind == PartKind::Call {
-                field(context.args(part).as_bytes());
+                field(view.args(part).as_bytes());
             }
             match kind {
                 PartKind::Text | PartKind::Call | PartKind::Result => {
-                    field(context.text(part).as_bytes());
+                    field(view.text(part).as_bytes());
                 }
-                _ => field(
-                    context
-                        .view
-                        .part(part)
-                        .value
-                        .of(context.view.body())
-                        .as_bytes(),
-                ),
+                _ => field(view.part(part).value.of(view.body()).as_bytes()),
             }
         }
     }

@@ -21,7 +21,7 @@ use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
 use crate::plan::draft::PartState;
-use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId};
+use crate::plan::edit::{CutReason, Effect, Plan, SkipReason, StrategyId};
 use crate::read::view::{PartId, PartKind, TurnId};
 use secateur_json::{Cursor, JsonError, Kind};
 
@@ -115,7 +115,9 @@ impl FailedInputs {
                     continue;
                 }
                 if let Some(with) = self.shortened(&context.args(call)) {
-                    let edit = context.replace_args(call, with, Self::ID, CutReason::FailedCall);
+                    let edit = context
+                        .replace_args(call, with, Self::ID, CutReason::FailedCall)
+                        .with_effect(Effect::RemovesUnused);
                     plan.edits.push(edit);
                 }
             }

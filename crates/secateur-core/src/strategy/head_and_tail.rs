@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::plan::context::PlanContext;
-use crate::plan::edit::{CutReason, Edit, Piece, StrategyId};
+use crate::plan::edit::{CutReason, Edit, Effect, Piece, StrategyId};
 use crate::read::view::PartId;
 
 const GAP: &str = "\n...\n";
@@ -57,6 +57,7 @@ impl HeadAndTail {
             action: crate::plan::edit::Action::Rewrite(part, pieces),
             strategy,
             why,
+            effect: Effect::Removes,
             chars_before: chars,
             chars_after,
         })

@@ -23,7 +23,9 @@ use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
 use crate::plan::draft::PartState;
-use crate::plan::edit::{Action, CutReason, Edit, Piece, Plan, SkipReason, StrategyId, Target};
+use crate::plan::edit::{
+    Action, CutReason, Edit, Effect, Piece, Plan, SkipReason, StrategyId, Target,
+};
 use crate::read::view::{PartId, PartKind, Role};
 
 options! {
@@ -75,6 +77,7 @@ impl LongMessages {
             ),
             strategy: Self::ID,
             why: CutReason::LongMessage,
+            effect: Effect::Removes,
             chars_before: context.chars(part),
             chars_after: text[..end].chars().count() + marker.len(),
         })

@@ -23,7 +23,7 @@ use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
 use crate::plan::draft::PartState;
-use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId, Target};
+use crate::plan::edit::{CutReason, Effect, Plan, SkipReason, StrategyId, Target};
 use crate::plan::guard::Reach;
 use crate::read::view::{PartId, PartKind, Role};
 use crate::text::whitespace::{Behind, Count, Ranges, scan};
@@ -151,8 +151,11 @@ impl LooseWhitespace {
             let length = scan(text, behind, &mut ranges);
             if !ranges.found.is_empty() {
                 let why = CutReason::LooseWhitespace;
-                plan.edits
-                    .push(context.take_out(part, length, &ranges.found, Self::ID, why));
+                plan.edits.push(
+                    context
+                        .take_out(part, length, &ranges.found, Self::ID, why)
+                        .with_effect(Effect::KeepsContent),
+                );
             }
         }
         if plan.edits.is_empty() {

@@ -40,7 +40,7 @@ use crate::options::options;
 use crate::plan::context::PlanContext;
 use crate::plan::draft::PartState;
 use crate::plan::edit::{
-    Arrangement, ChunkCount, CutReason, Piece, Plan, SkipReason, StrategyId, Target,
+    Arrangement, ChunkCount, CutReason, Effect, Piece, Plan, SkipReason, StrategyId, Target,
 };
 use crate::plan::guard::Reach;
 use crate::read::view::{PartId, PartKind, TurnId};
@@ -323,9 +323,10 @@ impl<'a> Walk<'_, '_, 'a> {
                     blocks: parts,
                 };
                 let (id, why) = (LowRankChunks::ID, CutReason::LowRankChunks);
+                let edit = self.context.arrange(arranged, id, why);
                 self.plan
                     .edits
-                    .push(self.context.arrange(arranged, id, why));
+                    .push(edit.with_effect(Effect::SelectsChunks));
                 self.plan.chunks.push(ChunkCount {
                     part: first,
                     kept: order.len(),
@@ -351,9 +352,10 @@ impl<'a> Walk<'_, '_, 'a> {
                 let pieces = chunks.pieces(text.len(), &order);
                 let pieces = pieces.into_iter().map(Piece::Keep).collect();
                 let (id, why) = (LowRankChunks::ID, CutReason::LowRankChunks);
+                let edit = self.context.rewrite(part, pieces, id, why);
                 self.plan
                     .edits
-                    .push(self.context.rewrite(part, pieces, id, why));
+                    .push(edit.with_effect(Effect::SelectsChunks));
                 self.plan.chunks.push(ChunkCount {
                     part,
                     kept: order.len(),

@@ -24,7 +24,7 @@
 use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
-use crate::plan::edit::{CutReason, Plan, SkipReason, StrategyId};
+use crate::plan::edit::{CutReason, Effect, Plan, SkipReason, StrategyId};
 use crate::read::view::{PartKind, Role, TurnId};
 
 options! {
@@ -71,8 +71,11 @@ impl OldThinking {
             }
             for part in context.parts(turn) {
                 if context.kind(part) == PartKind::Thinking {
-                    plan.edits
-                        .push(context.drop_part(part, Self::ID, CutReason::OldThinking));
+                    plan.edits.push(
+                        context
+                            .drop_part(part, Self::ID, CutReason::OldThinking)
+                            .with_effect(Effect::RemovesUnused),
+                    );
                 }
             }
         }

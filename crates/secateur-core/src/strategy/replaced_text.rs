@@ -21,7 +21,7 @@ use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
 use crate::plan::draft::PartState;
-use crate::plan::edit::{CutReason, Edit, StrategyId};
+use crate::plan::edit::{CutReason, Edit, Effect, StrategyId};
 use crate::read::view::{PartId, PartKind};
 use crate::strategy::IncrementalCuts;
 use crate::tools::class::ToolClass;
@@ -114,7 +114,11 @@ impl ReplacedText {
         let args = context.args(call);
         let old_texts = context.call_args().texts(&args, call, &OLD_TEXT_KEYS)?;
         let with = self.shortened(&args, old_texts)?;
-        Some(context.replace_args(call, with, Self::ID, CutReason::ReplacedText))
+        Some(
+            context
+                .replace_args(call, with, Self::ID, CutReason::ReplacedText)
+                .with_effect(Effect::KeepsShownText),
+        )
     }
 }
 

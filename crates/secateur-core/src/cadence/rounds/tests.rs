@@ -298,7 +298,10 @@ fn a_result_that_notes_point_to_keeps_what_they_stand_for() {
     ];
     let policy = Policy::resolve(Some("steady"), None, &settings.map(str::to_owned)).unwrap();
     let (plan, _) = folded(&body, &policy, false, &policy.strategies());
-    let around = plan.edits.iter().find(|edit| edit.clears_around_notes());
+    let around = plan
+        .edits
+        .iter()
+        .find(|edit| edit.effect == crate::plan::edit::Effect::KeepsCitedLines);
     let around = around.expect("one result is cleared around a note");
     assert!(
         around.chars_after > 1300 && around.chars_after < 2200,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::plan::arriving_text::{ArrivalText, ScanScratch};
 use crate::plan::context::PlanContext;
-use crate::plan::edit::{Action, CutReason, Edit, Piece};
+use crate::plan::edit::{Action, CutReason, Edit, Effect, Piece};
 use crate::read::view::PartId;
 use crate::text::hash::QuickMap;
 use crate::text::line_facts::LineKey;
@@ -74,6 +74,7 @@ impl CitedLines {
             action: Action::Rewrite(*part, pieces),
             strategy: clear.strategy,
             why: CutReason::ClearedAroundNotes,
+            effect: Effect::KeepsCitedLines,
             chars_before: clear.chars_before,
             chars_after,
         })

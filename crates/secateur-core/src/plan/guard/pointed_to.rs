@@ -1,7 +1,7 @@
 //! A note that says "as shown above" must be true: what it points to stays as long as the note does.
 
 use crate::plan::context::PlanContext;
-use crate::plan::edit::{Action, Edit, Plan, SkipReason, StrategyId, Target};
+use crate::plan::edit::{Action, Edit, Effect, Plan, SkipReason, StrategyId, Target};
 use crate::read::view::{PartId, TurnId};
 
 use super::{CitedLines, turn_id};
@@ -50,7 +50,7 @@ pub(crate) fn keep_what_is_pointed_to(context: &PlanContext<'_, '_>, plan: &mut 
         }
     }
     // Notes stand behind what they point to, so from the end every note is decided before its source.
-    let is_open = |at: &usize| !plan.edits[*at].clears_around_notes();
+    let is_open = |at: &usize| plan.edits[*at].effect != Effect::KeepsCitedLines;
     let mut order: Vec<usize> = (0..plan.edits.len()).filter(is_open).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(taken(context, &plan.edits[at]).next()));
     let mut is_given_back = vec![false; plan.edits.len()];
@@ -93,7 +93,7 @@ pub(crate) fn keep_what_is_pointed_to(context: &PlanContext<'_, '_>, plan: &mut 
 /// The parts whose text an edit takes away, in whole or in part.
 fn taken<'s>(context: &PlanContext<'s, '_>, edit: &Edit) -> Box<dyn Iterator<Item = PartId> + 's> {
     match &edit.action {
-        _ if edit.leaves_shown_text() => Box::new(std::iter::empty()),
+        _ if edit.effect == Effect::KeepsShownText => Box::new(std::iter::empty()),
         Action::DropTurn(turn) => Box::new(context.parts(*turn)),
         Action::DropPart(part) | Action::Rewrite(part, _) | Action::ReplaceInput(part, _) => {
             Box::new(std::iter::once(*part))

@@ -6,9 +6,10 @@
 //! leaves it to the provider to drop what is invalid.
 
 use crate::plan::context::ModelFacts;
+use crate::plan::draft::Draft;
 use crate::plan::draft::PartState;
-use crate::plan::edit::{Action, CutReason, Edit, SkipReason, StrategyId, Target};
-use crate::plan::{draft::Draft, inputs::PlanInputs};
+use crate::plan::edit::{Action, CutReason, Edit, Effect, SkipReason, StrategyId, Target};
+use crate::plan::inputs::PlanInputs;
 use crate::read::dialect::Dialect;
 use crate::read::view::{PartId, PartKind, TurnId, View};
 
@@ -98,6 +99,7 @@ fn invalid_thinking(
             action: Action::DropPart(id),
             strategy: GUARD,
             why: CutReason::ThinkingBoundToEdit,
+            effect: Effect::RemovesUnused,
             chars_before: view.chars(id),
             chars_after: 0,
         });

@@ -35,7 +35,12 @@ pub(super) fn plan(
             }
             Err(_) => break,
         };
-        let want = Want::of(context, &older.dropped, &options.summary_model);
+        let want = Want::of(
+            context.view,
+            context.exchanges,
+            &older.dropped,
+            &options.summary_model,
+        );
         let found = context.find_summary(&want.key);
         if back == 0 && found == Found::Missing {
             wants.push(want);

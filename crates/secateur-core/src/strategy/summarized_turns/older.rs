@@ -3,7 +3,7 @@
 use super::super::turns_outside_window::cut;
 use super::SummarizedTurns;
 use crate::plan::context::PlanContext;
-use crate::plan::edit::{Action, CutReason, Edit, Plan, SkipReason};
+use crate::plan::edit::{Action, CutReason, Edit, Effect, Plan, SkipReason};
 use crate::plan::guard;
 use crate::read::view::{PartId, PartKind, TurnId};
 
@@ -91,6 +91,7 @@ impl<'t> Older<'t> {
             action: Action::InsertTurn(self.before, text),
             strategy: SummarizedTurns::ID,
             why: CutReason::Summarized,
+            effect: Effect::Removes,
         });
         for &turn in self.wanted {
             plan.edits

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use secateur_core::Limits;
 use secateur_core::dialect::{self, Dialect};
-use secateur_core::internal::edit::{Action, CutReason};
+use secateur_core::internal::edit::{Action, Effect};
 use secateur_core::internal::view::{PartId, PartKind, Role, TurnId, View};
 use secateur_core::report::Report;
 
@@ -21,16 +21,11 @@ pub(crate) struct Calls {
     pub(super) turns: usize,
 }
 
-/// Cuts that leave the content in sight.
-fn is_in_sight(why: CutReason) -> bool {
+/// Cuts that leave what the model may ask for again in sight.
+fn is_in_sight(effect: Effect) -> bool {
     matches!(
-        why,
-        CutReason::LooseWhitespace
-            | CutReason::ListingPadding
-            | CutReason::LinesStandAbove
-            | CutReason::FailedCall
-            | CutReason::OldThinking
-            | CutReason::ThinkingBoundToEdit
+        effect,
+        Effect::KeepsContent | Effect::RemovesUnused | Effect::Marks
     )
 }
 
@@ -47,7 +42,7 @@ pub(crate) fn calls_of(body: &[u8], dialect: Dialect, report: &Report) -> Option
         .plan
         .edits
         .iter()
-        .filter(|edit| !is_in_sight(edit.why))
+        .filter(|edit| !is_in_sight(edit.effect))
     {
         match &edit.action {
             Action::DropTurn(turn) => cut.extend(calls_in(*turn).map(|call| hashed(&view, call))),

@@ -3,8 +3,7 @@
 use crate::cost::cache::{
     CacheKind, CachePrices, ConversationCache, MarkerPattern, Patterns, Prefix, Reach,
 };
-use crate::plan::draft::Draft;
-use crate::plan::draft::PartState;
+use crate::plan::draft::{Draft, PartState};
 use crate::read::view::{PartId, View};
 
 /// One version of the conversation.
