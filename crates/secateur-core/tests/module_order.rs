@@ -22,6 +22,7 @@ const INSIDE: [(&str, &[&str]); 4] = [
             "mechanic",
             "draft",
             "context",
+            "new_edits",
             "arriving_text",
             "inputs",
             "guard",

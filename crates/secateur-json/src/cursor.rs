@@ -2,30 +2,13 @@
 
 use super::Span;
 use super::error::{JsonError, JsonProblem};
+use super::limits::{Limits, MAX_DEPTH, bit, set_bit};
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 use super::literal::closing_quote;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 pub(super) use super::literal::closing_quote_of_compact;
 use super::strings::{count_chars, next_special, skip_space};
 use super::text::{Excess, JsonStr};
-
-/// How much of a body is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Largest body in bytes. Default 64 MiB.
-    pub max_bytes: usize,
-    /// Deepest nesting in levels, at most 1024. Default 128.
-    pub max_depth: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_bytes: 64 << 20,
-            max_depth: 128,
-        }
-    }
-}
 
 /// What kind of value starts here, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +26,6 @@ pub enum Kind {
     /// `n`.
     Null,
 }
-
-const MAX_DEPTH: usize = 1024;
 
 /// A place in a body that is known to be valid UTF-8.
 #[derive(Debug)]
@@ -508,21 +489,6 @@ pub(super) fn closing_quote_of_compact(_: &[u8], _: usize) -> Option<(usize, Exc
 #[inline(always)]
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
-}
-
-fn set_bit(bits: &mut [u64; MAX_DEPTH / 64], depth: usize, value: bool) {
-    let depth = depth - 1;
-    let mask = 1u64 << (depth % 64);
-    if value {
-        bits[depth / 64] |= mask;
-    } else {
-        bits[depth / 64] &= !mask;
-    }
-}
-
-fn bit(bits: &[u64; MAX_DEPTH / 64], depth: usize) -> bool {
-    let depth = depth - 1;
-    bits[depth / 64] & (1 << (depth % 64)) != 0
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod compact;
 mod cursor;
 mod error;
 mod escape;
+mod limits;
 mod line_buffer;
 #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 mod literal;
@@ -27,9 +28,10 @@ mod vector;
 mod window;
 
 pub use compact::compact_chars;
-pub use cursor::{Cursor, Kind, Limits};
+pub use cursor::{Cursor, Kind};
 pub use error::{JsonError, JsonProblem};
 pub use escape::escape_into;
+pub use limits::Limits;
 pub use line_buffer::{DecodedLines, LineBuffer};
 pub use path::path_at;
 pub use spelled_lines::spelled_line_ends;

@@ -7,6 +7,7 @@ pub mod edit;
 pub(crate) mod guard;
 pub(crate) mod inputs;
 pub mod mechanic;
+mod new_edits;
 pub(crate) mod placeholder;
 pub(crate) mod recall_id;
 pub(crate) mod settle;
