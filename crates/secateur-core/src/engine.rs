@@ -7,8 +7,8 @@ use crate::cadence::versions::Reads;
 use crate::cadence::{cache_use, compose};
 use crate::cost::cache::{self, MarkerPattern, Patterns};
 use crate::cost::models::{self, Terms};
-use crate::output::lower::lower;
-use crate::output::recall::{self, Recall};
+use crate::output::recall::Recall;
+use crate::output::sealed::Sealed;
 use crate::output::splice::Splices;
 use crate::output::thinking_escape::{self, Escape, ThinkingBinding};
 use crate::output::verify::{Allowed, verify};
@@ -141,31 +141,23 @@ pub fn apply<'a>(
     let view = dialect::read(body, dialect, &request.limits)?;
     let caching = Caching::of(&view, request, policy);
     let Decision { claim, planned } = decide(&view, request, policy, &caching.patterns);
-    let Planned { mut plan, account } = planned;
+    let Planned { plan, account } = planned;
     let recall = match claim.winner {
         Some(Mechanic::M7) => policy.recall,
         _ => Recall::Off,
     };
-    let mut ids = recall::mark(&view, &mut plan, recall);
-    let mut lowered = lower(&view, &plan.edits);
-    if !lowered.refused.is_empty() {
-        refuse(&mut plan, &lowered.refused);
-        for &(at, _) in lowered.refused.iter().rev() {
-            ids.remove(at);
-        }
-        lowered = lower(&view, &plan.edits);
+    let mut sealed = Sealed::new(&view, plan, recall);
+    let mut lowering = sealed.lower(&view);
+    let reads = caching.reads(&view, sealed.plan(), account, claim.winner);
+    for mark in caching.marks(&view, &reads, lowering.bytes_saved()) {
+        sealed.add(&mut lowering, mark, None);
     }
-    let reads = caching.reads(&view, &plan, account, claim.winner);
-    let marks = caching.marks(&view, &reads, lowered.bytes_saved());
-    if !marks.is_empty() {
-        plan.edits.extend(marks);
-        ids.resize(plan.edits.len(), None);
-        lowered = lower(&view, &plan.edits);
-    }
+    let mut lowered = lowering.finish();
+    let (plan, ids) = sealed.into_parts();
     let escape = plan.drops_block.then(|| Escape::of(view.body())).flatten();
-    let insert = escape.and_then(|escape| escape.splice(&mut lowered.bits));
+    let insert = escape.and_then(|escape| escape.splice(&mut lowered.fragments));
     lowered.splices.extend(insert);
-    let splices = Splices::new(view.body(), lowered.splices, lowered.bits)?;
+    let splices = Splices::new(view.body(), lowered.splices, lowered.fragments)?;
     let mut report = Report::of(&view, plan);
     for (cut, id) in report.cuts.iter_mut().zip(ids) {
         cut.recall = id;
@@ -262,14 +254,6 @@ impl Caching {
             marks.extend(cache_use::own_marks(view, own, last_tool));
         }
         marks
-    }
-}
-
-/// Moves edits that did not fit to the skips.
-fn refuse(plan: &mut Plan, refused: &[(usize, SkipReason)]) {
-    for &(at, reason) in refused.iter().rev() {
-        let edit = plan.edits.remove(at);
-        plan.leave(Some(edit.strategy), edit.target(), reason);
     }
 }
 

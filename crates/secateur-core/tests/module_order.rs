@@ -49,6 +49,7 @@ const INSIDE: [(&str, &[&str]); 4] = [
             "check",
             "verify",
             "recall",
+            "sealed",
         ],
     ),
     (

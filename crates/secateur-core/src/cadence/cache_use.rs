@@ -93,8 +93,8 @@ fn end_of(view: &View<'_>, prefix: Prefix) -> usize {
         Some(Some(last)) => {
             let last = PartId(last);
             let span = view
-                .seat(last)
-                .map_or(view.part(last).value, |seat| seat.span);
+                .element(last)
+                .map_or(view.part(last).value, |element| element.span);
             span.end as usize
         }
     }

@@ -148,7 +148,7 @@ struct Found {
 
 /// See the module.
 pub(crate) struct RoundCandidates<'o> {
-    prospects: Vec<Box<dyn IncrementalCuts + 'o>>,
+    cuts: Vec<Box<dyn IncrementalCuts + 'o>>,
     /// In the order of the parts.
     open: Vec<Open>,
     /// How many citations of the draft were told to the prospects.
@@ -173,7 +173,7 @@ impl<'o> RoundCandidates<'o> {
             Work::OnArrival(_) | Work::PerTurn(_) | Work::Whole(_) => None,
         });
         Some(Self {
-            prospects: cuts.collect::<Option<_>>()?,
+            cuts: cuts.collect::<Option<_>>()?,
             open: Vec::new(),
             cited: 0,
             goes: vec![false; parts],
@@ -195,8 +195,8 @@ impl<'o> RoundCandidates<'o> {
         for at in parts {
             let part = PartId(u32::try_from(at).unwrap_or(u32::MAX));
             let mut owner = None;
-            for (number, prospects) in self.prospects.iter_mut().enumerate() {
-                let is_open = prospects.arrive(context, part);
+            for (number, cuts) in self.cuts.iter_mut().enumerate() {
+                let is_open = cuts.arrive(context, part);
                 owner = owner.or(is_open.then_some(number));
             }
             if let Some(owner) = owner.filter(|_| context.state(part).is_shown()) {
@@ -211,8 +211,8 @@ impl<'o> RoundCandidates<'o> {
             }
         }
         for &part in context.draft.cited().iter().skip(self.cited) {
-            for prospects in &mut self.prospects {
-                prospects.use_again(context, part);
+            for cuts in &mut self.cuts {
+                cuts.use_again(context, part);
             }
         }
         self.cited = context.draft.cited().len();
@@ -255,15 +255,15 @@ impl<'o> RoundCandidates<'o> {
     /// The cut of an open part at the present request; `None` if it is not to be cut.
     fn cut_of(&mut self, context: &PlanContext<'_, '_>, at: usize) -> Option<Found> {
         let one = &mut self.open[at];
-        let prospects = self.prospects.get(one.strategy as usize)?;
-        if matches!(one.cut, Cut::Never) || !prospects.is_due(context, one.part) {
+        let cuts = self.cuts.get(one.strategy as usize)?;
+        if matches!(one.cut, Cut::Never) || !cuts.is_due(context, one.part) {
             return None;
         }
         if matches!(one.cut, Cut::Unknown) {
             let is_allowed = |edit: &Edit| {
                 guard::veto_part(context, edit, one.part, guard::Reach::default()).is_ok()
             };
-            let cut = prospects.cut(context, one.part).filter(is_allowed);
+            let cut = cuts.cut(context, one.part).filter(is_allowed);
             self.dead += usize::from(cut.is_none());
             one.cut = cut.map_or(Cut::Never, |edit| Cut::Known(Box::new(edit)));
         }

@@ -6,7 +6,7 @@ use crate::plan::draft::Draft;
 use crate::plan::edit::{Plan, Target};
 use crate::plan::guard;
 use crate::plan::inputs::PlanInputs;
-use crate::plan::settle::settle;
+use crate::plan::settle::{Settled, settle};
 use crate::plan::timeline::Use;
 use crate::read::view::{PartKind, TurnId};
 use crate::strategy::{self, Strategy, Work};
@@ -21,7 +21,7 @@ pub(crate) fn run(inputs: &PlanInputs<'_, '_>, strategies: &[&dyn Strategy], dra
         let context = inputs.context(request, visible, draft);
         let plan = strategy::plan(*strategy, &context);
         let settled = settle(&context, plan, strategy.may_touch());
-        draft.merge(inputs.view, settled);
+        settled.merge_into(inputs.view, draft);
     }
     draft.tidy(inputs.view, visible);
     let open = inputs.timeline.ends(visible).open_exchange;
@@ -92,7 +92,7 @@ pub(crate) fn decide_on_arrival(
         let context = inputs.context(request, visible, draft);
         let plan = plan(&context, Some(TurnId(from)));
         let settled = settle(&context, plan, strategy.may_touch());
-        draft.merge(inputs.view, settled);
+        settled.merge_into(inputs.view, draft);
     }
 }
 
@@ -117,15 +117,12 @@ pub(crate) fn propose(
             strategy::plan(*strategy, &context),
             strategy.may_touch(),
         );
-        proposal.wants.extend(settled.wants.iter().cloned());
+        let found = settled.plan();
+        proposal.wants.extend(found.wants.iter().cloned());
+        proposal.edits.extend(found.edits.iter().cloned());
         // Only a strategy behind this one has to see what it decided.
-        if planners.peek().is_some() && !settled.edits.is_empty() {
-            proposal.edits.extend(settled.edits.iter().cloned());
-            trial
-                .get_or_insert_with(|| draft.clone())
-                .merge(inputs.view, settled);
-        } else {
-            proposal.edits.extend(settled.edits);
+        if planners.peek().is_some() && !found.edits.is_empty() {
+            settled.merge_into(inputs.view, trial.get_or_insert_with(|| draft.clone()));
         }
     }
     proposal
@@ -138,7 +135,7 @@ pub(crate) fn settle_again(
     visible: u32,
     plan: Plan,
     draft: &Draft,
-) -> Plan {
+) -> Settled {
     settle(
         &inputs.context(request, visible, draft),
         plan,
@@ -147,7 +144,7 @@ pub(crate) fn settle_again(
 }
 
 /// Adds a settled plan to the draft.
-pub(crate) fn merge(inputs: &PlanInputs<'_, '_>, visible: u32, plan: Plan, draft: &mut Draft) {
-    draft.merge(inputs.view, plan);
+pub(crate) fn merge(inputs: &PlanInputs<'_, '_>, visible: u32, plan: Settled, draft: &mut Draft) {
+    plan.merge_into(inputs.view, draft);
     draft.tidy(inputs.view, visible);
 }

@@ -9,7 +9,7 @@
 //! every replica and after every restart, because nothing is stored.
 //!
 //! **Invariant:** the fold is linear in the body: each part is taken in once, and looks for rounds are paid for
-//! by what arrives (see `allowance`).
+//! by what arrives (see `work_budget`).
 //!
 //! **Invariant:** a round is taken only if its rewrite is covered by what was saved so far, and by what it saves at
 //! the request itself, by the rules of the provider's cache. So no conversation costs more than without pruning,
@@ -26,6 +26,7 @@ use crate::plan::draft::{Draft, PartState};
 use crate::plan::edit::{Action, Edit, Plan};
 use crate::plan::guard;
 use crate::plan::inputs::PlanInputs;
+use crate::plan::settle::Settled;
 use crate::read::view::{PartId, PartKind};
 use crate::strategy::Strategy;
 use crate::tools::call_args::CallArgs;
@@ -88,7 +89,7 @@ pub(crate) fn fold(
         options,
         strategies,
         chain: compose::chain_of(strategies),
-        outlook: RoundCandidates::of(strategies, inputs.view.parts().len()),
+        candidates: RoundCandidates::of(strategies, inputs.view.parts().len()),
         weights: inputs
             .view
             .part_ids()
@@ -98,7 +99,7 @@ pub(crate) fn fold(
         account: Account::default(),
         versions: Versions::new(inputs.view, patterns),
         arrived_since_try: 0.0,
-        allowance: WorkBudget::default(),
+        work_budget: WorkBudget::default(),
     };
     let (mut cached, mut eligible) = (0, false);
     for (request, &visible) in inputs.timeline.requests().iter().enumerate() {
@@ -138,18 +139,18 @@ struct Fold<'f, 's, 'a> {
     options: &'f Rounds,
     strategies: &'f [&'f dyn Strategy],
     chain: Chain<'f>,
-    outlook: Option<RoundCandidates<'f>>,
+    candidates: Option<RoundCandidates<'f>>,
     weights: Vec<f64>,
     draft: &'f mut Draft,
     account: Account,
     versions: Versions<'f>,
     arrived_since_try: f64,
-    allowance: WorkBudget,
+    work_budget: WorkBudget,
 }
 
 /// New cuts, and the first part that they touch.
 struct Round {
-    plan: Plan,
+    plan: Settled,
     from: PartId,
 }
 
@@ -159,7 +160,7 @@ impl Fold<'_, '_, '_> {
         let parts = self.inputs.parts_before(visible);
         let weights = &self.weights[cached_parts..parts];
         let arrived = (self.versions).begin(self.inputs.view, request, visible, weights);
-        self.allowance.earn(parts - cached_parts, arrived);
+        self.work_budget.earn(parts - cached_parts, arrived);
         self.account.is_round = false;
         self.account.round_from = None;
         let eligible = eligible && self.versions.is_cacheable();
@@ -182,9 +183,9 @@ impl Fold<'_, '_, '_> {
             );
         }
         self.add_up(cached_parts..parts);
-        if let Some(outlook) = &mut self.outlook {
+        if let Some(candidates) = &mut self.candidates {
             let context = self.inputs.context(request, visible, self.draft);
-            outlook.arrive(&context, cached_parts..parts, self.versions.sent_up_to());
+            candidates.arrive(&context, cached_parts..parts, self.versions.sent_up_to());
         }
         let before_round = self.versions.read_unchanged();
         let mut with = Reach {
@@ -207,7 +208,7 @@ impl Fold<'_, '_, '_> {
         let user_turns = |turns| self.inputs.timeline.user_turns(turns);
         let user_spoke = user_turns(visible) > user_turns(cached);
         let (without, costs) = self.versions.send(with, user_spoke);
-        self.account.visits = self.allowance.spent();
+        self.account.visits = self.work_budget.spent();
         self.account.requests += 1;
         self.account.request_without = costs.without;
         self.account.request_with = costs.with;
@@ -226,7 +227,7 @@ impl Fold<'_, '_, '_> {
         self.arrived_since_try += sent - self.versions.sent_up_to()[cached_parts];
         let is_due = self.arrived_since_try * 100.0 >= self.options.retry_percent * sent;
         let is_long = sent >= self.options.trigger_chars as f64;
-        is_due && is_long && self.allowance.can_search()
+        is_due && is_long && self.work_budget.can_search()
     }
 
     fn rewrites(&self) -> Rewrites<'_> {
@@ -246,7 +247,7 @@ impl Fold<'_, '_, '_> {
 
     /// The round that pays best among the cached parts, if any does.
     fn round(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
-        if self.outlook.is_some() && self.draft.only_rewrites() {
+        if self.candidates.is_some() && self.draft.only_rewrites() {
             self.look(request, cached, visible)
         } else {
             self.plan_anew(request, cached, visible)
@@ -262,21 +263,18 @@ impl Fold<'_, '_, '_> {
         }
         let context = self.inputs.context(request, visible, self.draft);
         let rewrites = self.versions.rewrites(self.inputs.view, self.draft);
-        let outlook = self.outlook.as_mut()?;
-        let from = outlook.best_start(&context, cached_parts, economics, &rewrites);
-        self.allowance.spend(outlook.take_visits());
+        let candidates = self.candidates.as_mut()?;
+        let from = candidates.best_start(&context, cached_parts, economics, &rewrites);
+        self.work_budget.spend(candidates.take_visits());
         let from = from?;
         // What stands behind is added up anew, and looked through for thinking.
         let behind = self.inputs.parts_before(visible) - from.index();
-        self.allowance.spend(behind);
+        self.work_budget.spend(behind);
         if guard::open_exchange_needs_thinking(self.inputs, visible, from, self.draft) {
             return None;
         }
-        let plan = Plan {
-            edits: outlook.take(from),
-            ..Plan::default()
-        };
-        self.allowance.spend(outlook.take_visits());
+        let plan = Settled::of_allowed(candidates.take(from));
+        self.work_budget.spend(candidates.take_visits());
         Some(Round { plan, from })
     }
 
@@ -284,7 +282,7 @@ impl Fold<'_, '_, '_> {
     fn plan_anew(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
         let economics = self.economics();
         let cached_parts = self.inputs.parts_before(cached);
-        self.allowance.spend_on_plan();
+        self.work_budget.spend_on_plan();
         let plan = compose::propose(self.inputs, request, visible, self.strategies, self.draft);
         if plan.edits.is_empty() {
             // What would be cut once it is summarized can be no round before.
@@ -294,8 +292,8 @@ impl Fold<'_, '_, '_> {
         let mut freed_by_part = vec![0.0; cached_parts];
         for edit in &plan.edits {
             for (part, freed) in self.frees(edit) {
-                if let Some(slot) = freed_by_part.get_mut(part.index()) {
-                    *slot = freed;
+                if let Some(literal) = freed_by_part.get_mut(part.index()) {
+                    *literal = freed;
                 }
             }
         }
@@ -320,7 +318,7 @@ impl Fold<'_, '_, '_> {
             drops_block: plan.drops_block,
         };
         let plan = compose::settle_again(self.inputs, request, visible, plan, self.draft);
-        (!plan.edits.is_empty()).then_some(Round { plan, from })
+        (!plan.plan().edits.is_empty()).then_some(Round { plan, from })
     }
 
     /// What an edit frees, part by part.
@@ -367,6 +365,7 @@ impl Fold<'_, '_, '_> {
     fn take(&mut self, round: Round, visible: u32) {
         let touched: Vec<PartId> = round
             .plan
+            .plan()
             .edits
             .iter()
             .flat_map(|edit| self.inputs.parts_of(edit.target()))

@@ -140,14 +140,14 @@ fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)
         let part = view.part(id);
         // White space alone is accepted from the model, not from the user (seen November 2026).
         let is_blank = || {
-            view.slots(id).iter().all(|slot| {
+            view.literals(id).iter().all(|literal| {
                 if view.turn(turn).role == Role::Assistant {
-                    return slot.text.span.is_empty();
+                    return literal.text.span.is_empty();
                 }
                 let starts_with_word =
                     |raw: &str| raw.starts_with(|c: char| c != '\\' && !c.is_whitespace());
-                !starts_with_word(slot.text.raw(view.body()))
-                    && slot.text.decode(view.body()).trim().is_empty()
+                !starts_with_word(literal.text.raw(view.body()))
+                    && literal.text.decode(view.body()).trim().is_empty()
             })
         };
         if part.kind == PartKind::Text && is_blank() && !is_final_answer {
@@ -266,6 +266,8 @@ fn key<'v>(view: &View<'v>, part: PartId) -> Key<'v> {
 fn offset(view: &View<'_>, id: PartId) -> u32 {
     let part = view.part(id);
     let turn_start = part.turn.map_or(0, |turn| view.turn_span(turn).start);
-    view.seat(id)
-        .map_or(turn_start.max(part.value.start), |seat| seat.span.start)
+    view.element(id)
+        .map_or(turn_start.max(part.value.start), |element| {
+            element.span.start
+        })
 }

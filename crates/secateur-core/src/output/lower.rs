@@ -2,104 +2,141 @@
 
 use crate::output::splice::{Fragments, Splice};
 use crate::plan::edit::{Action, Arrangement, Edit, Mark, MarkPlace, Piece, SkipReason};
-use crate::read::view::{ArgsForm, ArrayElement, ContentForm, PartId, Placement, View};
+use crate::read::view::{ArgsForm, ArrayElement, ContentForm, PartId, Placement, TurnId, View};
 use secateur_json::{JsonStr, Span, escape_into};
 
-/// Edits as bytes.
-#[derive(Debug, Default)]
+/// Edits on their way to bytes.
+#[derive(Debug)]
+pub(crate) struct Lowering<'v, 'a> {
+    view: &'v View<'a>,
+    splices: Vec<Splice>,
+    fragments: Fragments,
+    /// Array elements that go.
+    removed: Vec<ArrayElement>,
+    items_after: usize,
+}
+
+/// All edits as bytes.
+#[derive(Debug)]
 pub(crate) struct Lowered {
     pub(crate) splices: Vec<Splice>,
     /// What they put in.
-    pub(crate) bits: Fragments,
-    /// Edits that turned out not to fit, by index, with the reason.
-    pub(crate) refused: Vec<(usize, SkipReason)>,
+    pub(crate) fragments: Fragments,
     /// How many elements the list of turns has afterwards.
     pub(crate) items_after: usize,
 }
 
-impl Lowered {
-    /// How many bytes shorter the body becomes.
+impl<'v, 'a> Lowering<'v, 'a> {
+    /// For about so many edits.
+    pub(crate) fn new(view: &'v View<'a>, edits: &[Edit]) -> Self {
+        let mut fragments = Fragments::default();
+        fragments.reserve(edits.iter().map(most_fragments).sum());
+        Self {
+            view,
+            splices: Vec::with_capacity(edits.len()),
+            fragments,
+            removed: Vec::new(),
+            items_after: view.items().len(),
+        }
+    }
+
+    /// Adds an edit.
+    ///
+    /// # Errors
+    /// The edit does not fit the body; it leaves nothing behind.
+    pub(crate) fn add(&mut self, edit: &Edit) -> Result<(), SkipReason> {
+        let mark = self.fragments.mark();
+        let (splices, removed) = (self.splices.len(), self.removed.len());
+        let done = self.add_action(edit);
+        if done.is_err() {
+            self.fragments.forget(mark);
+            self.splices.truncate(splices);
+            self.removed.truncate(removed);
+        }
+        done
+    }
+
+    fn add_action(&mut self, edit: &Edit) -> Result<(), SkipReason> {
+        let view = self.view;
+        let (removed, fragments) = (&mut self.removed, &mut self.fragments);
+        let splice = match &edit.action {
+            Action::DropTurn(turn) => {
+                removed.extend(view.items_of(*turn));
+                self.items_after -= view.items_of(*turn).len();
+                return Ok(());
+            }
+            Action::DropPart(part) => {
+                removed.push(view.element(*part).ok_or(SkipReason::DoesNotFit)?);
+                let is_item = matches!(view.part(*part).placement, Placement::Item(_));
+                self.items_after -= usize::from(is_item);
+                return Ok(());
+            }
+            Action::Arrange(arranged) => {
+                let moved = arrange(view, arranged, removed, fragments)?;
+                self.splices.extend(moved);
+                return Ok(());
+            }
+            Action::Rewrite(part, pieces) => {
+                rewrite(view, *part, edit, pieces, removed, fragments)?
+            }
+            Action::ReplaceInput(part, with) => replace_input(view, *part, with, fragments)?,
+            Action::Mark(mark) => mark_splice(view, mark, fragments)?,
+            Action::InsertTurn(before, text) => {
+                self.items_after += 1;
+                insert_turn(view, *before, text, fragments)
+            }
+        };
+        self.splices.push(splice);
+        Ok(())
+    }
+
+    /// How many bytes shorter the body becomes by what was added so far.
     pub(crate) fn bytes_saved(&self) -> usize {
-        let removed: usize = self.splices.iter().map(Splice::removed_len).sum();
-        let added: usize = self.splices.iter().map(Splice::new_len).sum();
+        let removals = self.removals();
+        let all = || self.splices.iter().chain(&removals);
+        let removed: usize = all().map(Splice::removed_len).sum();
+        let added: usize = all().map(Splice::new_len).sum();
         removed.saturating_sub(added)
+    }
+
+    fn removals(&self) -> Vec<Splice> {
+        let mut removed = self.removed.clone();
+        removed.sort_by_key(|element| element.span.start);
+        remove_elements(&removed).collect()
+    }
+
+    pub(crate) fn finish(mut self) -> Lowered {
+        self.splices.extend(self.removals());
+        Lowered {
+            splices: self.splices,
+            fragments: self.fragments,
+            items_after: self.items_after,
+        }
     }
 }
 
-/// Turns edits into splices.
-pub(crate) fn lower(view: &View<'_>, edits: &[Edit]) -> Lowered {
-    let mut splices = Vec::with_capacity(edits.len());
-    let mut bits = Fragments::default();
-    bits.reserve(edits.iter().map(most_bits).sum());
-    let mut removed: Vec<ArrayElement> = Vec::new();
-    let mut refused = Vec::new();
-    let mut items_after = view.items().len();
-    for (at, edit) in edits.iter().enumerate() {
-        let done = match &edit.action {
-            Action::DropTurn(turn) => {
-                removed.extend(view.items_of(*turn));
-                items_after -= view.items_of(*turn).len();
-                Ok(())
-            }
-            Action::DropPart(part) => match view.seat(*part) {
-                Some(seat) => {
-                    removed.push(seat);
-                    items_after -= usize::from(matches!(view.part(*part).home, Placement::Item(_)));
-                    Ok(())
-                }
-                None => Err(SkipReason::DoesNotFit),
-            },
-            Action::Rewrite(part, pieces) => {
-                let mark = bits.mark();
-                let done = rewrite(view, *part, edit, pieces, &mut removed, &mut bits);
-                if done.is_err() {
-                    bits.forget(mark);
-                }
-                done.map(|splice| splices.push(splice))
-            }
-            Action::ReplaceInput(part, with) => {
-                replace_input(view, *part, with, &mut bits).map(|splice| splices.push(splice))
-            }
-            Action::Arrange(arranged) => {
-                let moved = arrange(view, arranged, &mut removed, &mut bits);
-                moved.map(|moved| splices.extend(moved))
-            }
-            Action::Mark(mark) => {
-                mark_splice(view, mark, &mut bits).map(|splice| splices.push(splice))
-            }
-            Action::InsertTurn(before, text) => {
-                let mut escaped = String::new();
-                escape_into(text, &mut escaped);
-                let turn = view.dialect().dialect().user_turn(&escaped);
-                items_after += 1;
-                let at = view.turn_span(*before).start;
-                let mark = bits.mark();
-                bits.write(|out| {
-                    out.push_str(&turn);
-                    out.push(',');
-                });
-                splices.push(bits.splice(Span::new(at, at), mark));
-                Ok(())
-            }
-        };
-        if let Err(reason) = done {
-            refused.push((at, reason));
-        }
-    }
-    removed.sort_by_key(|seat| seat.span.start);
-    splices.extend(remove_elements(&removed));
-    Lowered {
-        splices,
-        bits,
-        refused,
-        items_after,
-    }
+/// A user turn with this text, and a comma.
+fn insert_turn(view: &View<'_>, before: TurnId, text: &str, fragments: &mut Fragments) -> Splice {
+    let mut escaped = String::new();
+    escape_into(text, &mut escaped);
+    let turn = view.dialect().dialect().user_turn(&escaped);
+    let at = view.turn_span(before).start;
+    let mark = fragments.mark();
+    fragments.write(|out| {
+        out.push_str(&turn);
+        out.push(',');
+    });
+    fragments.splice(Span::new(at, at), mark)
 }
 
 /// A marker becomes the first member of its object, which has others.
-fn mark_splice(view: &View<'_>, mark: &Mark, bits: &mut Fragments) -> Result<Splice, SkipReason> {
+fn mark_splice(
+    view: &View<'_>,
+    mark: &Mark,
+    fragments: &mut Fragments,
+) -> Result<Splice, SkipReason> {
     let object = match mark.place {
-        MarkPlace::Block(part) => view.seat(part).map(|seat| seat.span.start),
+        MarkPlace::Block(part) => view.element(part).map(|element| element.span.start),
         MarkPlace::Tool(at) => Some(at),
         MarkPlace::Body => view.body().find('{').and_then(|at| u32::try_from(at).ok()),
     };
@@ -108,16 +145,16 @@ fn mark_splice(view: &View<'_>, mark: &Mark, bits: &mut Fragments) -> Result<Spl
     if !is_object {
         return Err(SkipReason::DoesNotFit);
     }
-    let since = bits.mark();
-    bits.write(|out| {
+    let since = fragments.mark();
+    fragments.write(|out| {
         out.push_str(&mark.member);
         out.push(',');
     });
-    Ok(bits.splice(Span::new(at + 1, at + 1), since))
+    Ok(fragments.splice(Span::new(at + 1, at + 1), since))
 }
 
-/// How many bits an edit is made of, about.
-fn most_bits(edit: &Edit) -> usize {
+/// How many fragments an edit is made of, about.
+fn most_fragments(edit: &Edit) -> usize {
     match &edit.action {
         Action::Rewrite(_, pieces) => pieces.len(),
         _ => 1,
@@ -125,9 +162,9 @@ fn most_bits(edit: &Edit) -> usize {
 }
 
 /// Removes array elements with the commas that would be left over. Seats are sorted.
-fn remove_elements(seats: &[ArrayElement]) -> impl Iterator<Item = Splice> {
+fn remove_elements(elements: &[ArrayElement]) -> impl Iterator<Item = Splice> {
     let is_next = |one: &ArrayElement, other: &ArrayElement| other.prev_end == Some(one.span.end);
-    seats.chunk_by(is_next).filter_map(|run| {
+    elements.chunk_by(is_next).filter_map(|run| {
         let (first, last) = (run.first()?, run.last()?);
         let span = match (first.prev_end, last.next_start) {
             // Behind a kept element: its comma goes with the run.
@@ -146,39 +183,42 @@ fn rewrite(
     edit: &Edit,
     pieces: &[Piece],
     removed: &mut Vec<ArrayElement>,
-    bits: &mut Fragments,
+    fragments: &mut Fragments,
 ) -> Result<Splice, SkipReason> {
     let part = view.part(id);
-    let slots = view.slots(id);
+    let literals = view.literals(id);
     if part.form == ContentForm::Json {
-        return rewrite_json(view, id, pieces, bits);
+        return rewrite_json(view, id, pieces, fragments);
     }
     // One block carries the new text: the one with the cache marker if any, else the first.
-    let survivor = slots
+    let survivor = literals
         .iter()
-        .position(|slot| slot.is_cache_marked)
+        .position(|literal| literal.is_cache_marked)
         .unwrap_or(0);
-    let slot = slots.get(survivor).ok_or(SkipReason::DoesNotFit)?;
+    let literal = literals.get(survivor).ok_or(SkipReason::DoesNotFit)?;
     let (only, several);
-    let texts: &[JsonStr] = if slots.len() == 1 {
-        only = [slot.text];
+    let texts: &[JsonStr] = if literals.len() == 1 {
+        only = [literal.text];
         &only
     } else {
-        several = slots.iter().map(|slot| slot.text).collect::<Vec<_>>();
+        several = literals
+            .iter()
+            .map(|literal| literal.text)
+            .collect::<Vec<_>>();
         &several
     };
-    let mark = bits.mark();
-    add_pieces(view, texts, pieces, bits).ok_or(SkipReason::DoesNotFit)?;
-    let splice = bits.splice(slot.text.span, mark);
+    let mark = fragments.mark();
+    add_pieces(view, texts, pieces, fragments).ok_or(SkipReason::DoesNotFit)?;
+    let splice = fragments.splice(literal.text.span, mark);
     let before: usize = texts.iter().map(|text| text.span.len()).sum();
     let is_as_long = splice.new_len() == before && edit.reorders();
     if splice.new_len() >= before && !is_as_long {
         return Err(SkipReason::NotSmaller);
     }
-    if slots.len() > 1 {
-        for (at, other) in slots.iter().enumerate() {
+    if literals.len() > 1 {
+        for (at, other) in literals.iter().enumerate() {
             if at != survivor {
-                removed.push(view.slot_seat(other).ok_or(SkipReason::DoesNotFit)?);
+                removed.push(view.literal_element(other).ok_or(SkipReason::DoesNotFit)?);
             }
         }
     }
@@ -190,33 +230,36 @@ fn arrange(
     view: &View<'_>,
     arranged: &Arrangement,
     removed: &mut Vec<ArrayElement>,
-    bits: &mut Fragments,
+    fragments: &mut Fragments,
 ) -> Result<Vec<Splice>, SkipReason> {
-    let only = |part: &PartId| match view.slots(*part) {
-        [slot] => Ok(*slot),
+    let only = |part: &PartId| match view.literals(*part) {
+        [literal] => Ok(*literal),
         _ => Err(SkipReason::DoesNotFit),
     };
-    let slots = arranged.blocks.iter().map(only);
-    let slots = slots.collect::<Result<Vec<_>, _>>()?;
-    let marked = slots.iter().filter(|slot| slot.is_cache_marked).count();
+    let literals = arranged.blocks.iter().map(only);
+    let literals = literals.collect::<Result<Vec<_>, _>>()?;
+    let marked = literals
+        .iter()
+        .filter(|literal| literal.is_cache_marked)
+        .count();
     let mut free = (arranged.texts.len())
         .checked_sub(marked)
         .ok_or(SkipReason::DoesNotFit)?;
     let mut texts = arranged.texts.iter();
     let mut splices = Vec::with_capacity(arranged.texts.len());
     let mut gone = Vec::new();
-    for (part, slot) in arranged.blocks.iter().zip(&slots) {
-        if !slot.is_cache_marked && free == 0 {
-            gone.push(view.seat(*part).ok_or(SkipReason::DoesNotFit)?);
+    for (part, literal) in arranged.blocks.iter().zip(&literals) {
+        if !literal.is_cache_marked && free == 0 {
+            gone.push(view.element(*part).ok_or(SkipReason::DoesNotFit)?);
             continue;
         }
-        free -= usize::from(!slot.is_cache_marked);
+        free -= usize::from(!literal.is_cache_marked);
         let text = texts.next().ok_or(SkipReason::DoesNotFit)?;
         if text != part {
             let from = only(text)?.text.span;
-            let mark = bits.mark();
-            bits.copy(from);
-            splices.push(bits.splice(slot.text.span, mark));
+            let mark = fragments.mark();
+            fragments.copy(from);
+            splices.push(fragments.splice(literal.text.span, mark));
         }
     }
     removed.extend(gone);
@@ -228,7 +271,7 @@ fn rewrite_json(
     view: &View<'_>,
     id: PartId,
     pieces: &[Piece],
-    bits: &mut Fragments,
+    fragments: &mut Fragments,
 ) -> Result<Splice, SkipReason> {
     let part = view.part(id);
     let text = view.text(id);
@@ -244,57 +287,56 @@ fn rewrite_json(
     if out.len() >= part.value.len() {
         return Err(SkipReason::NotSmaller);
     }
-    let mark = bits.mark();
-    bits.write(|text| text.push_str(&out));
-    Ok(bits.splice(part.value, mark))
+    let mark = fragments.mark();
+    fragments.write(|text| text.push_str(&out));
+    Ok(fragments.splice(part.value, mark))
 }
 
 fn replace_input(
     view: &View<'_>,
     id: PartId,
     with: &str,
-    bits: &mut Fragments,
+    fragments: &mut Fragments,
 ) -> Result<Splice, SkipReason> {
     let part = view.part(id);
-    let mark = bits.mark();
+    let mark = fragments.mark();
     match part.args {
         ArgsForm::None => return Err(SkipReason::DoesNotFit),
-        ArgsForm::Value => bits.write(|out| out.push_str(with)),
-        ArgsForm::Text => bits.write(|out| {
+        ArgsForm::Value => fragments.write(|out| out.push_str(with)),
+        ArgsForm::Text => fragments.write(|out| {
             out.push('"');
             escape_into(with, out);
             out.push('"');
         }),
     }
-    let splice = bits.splice(part.value, mark);
-    if splice.new_len() >= part.value.len() {
-        bits.forget(mark);
-        return Err(SkipReason::NotSmaller);
+    let splice = fragments.splice(part.value, mark);
+    match splice.new_len() < part.value.len() {
+        true => Ok(splice),
+        false => Err(SkipReason::NotSmaller),
     }
-    Ok(splice)
 }
 
-/// The pieces as bits. Kept ranges count in the texts joined by newlines.
+/// The pieces as fragments. Kept ranges count in the texts joined by newlines.
 fn add_pieces(
     view: &View<'_>,
     texts: &[JsonStr],
     pieces: &[Piece],
-    bits: &mut Fragments,
+    fragments: &mut Fragments,
 ) -> Option<()> {
-    bits.reserve(pieces.len());
+    fragments.reserve(pieces.len());
     if let [only] = texts {
-        let mark = bits.mark();
-        if add_in_order(view, *only, pieces, bits).is_some() {
+        let mark = fragments.mark();
+        if add_in_order(view, *only, pieces, fragments).is_some() {
             return Some(());
         }
-        bits.forget(mark);
+        fragments.forget(mark);
     }
     let places = Places::of(view, texts, pieces)?;
     for piece in pieces {
         match piece {
-            Piece::Note(note) => bits.write(|out| escape_into(note, out)),
+            Piece::Note(note) => fragments.write(|out| escape_into(note, out)),
             Piece::Keep(range) if range.is_empty() => {}
-            Piece::Keep(range) => places.copy(range.start, range.end, bits)?,
+            Piece::Keep(range) => places.copy(range.start, range.end, fragments)?,
         }
     }
     Some(())
@@ -306,7 +348,7 @@ fn add_in_order(
     view: &View<'_>,
     text: JsonStr,
     pieces: &[Piece],
-    bits: &mut Fragments,
+    fragments: &mut Fragments,
 ) -> Option<()> {
     let mut places = Vec::with_capacity(2 * pieces.len());
     for piece in pieces {
@@ -320,14 +362,14 @@ fn add_in_order(
     let mut kept = places.chunks_exact(2);
     for piece in pieces {
         match piece {
-            Piece::Note(note) => bits.write(|out| escape_into(note, out)),
+            Piece::Note(note) => fragments.write(|out| escape_into(note, out)),
             Piece::Keep(range) if range.is_empty() => {}
             Piece::Keep(_) => {
                 let &[start, end] = kept.next()? else {
                     return None;
                 };
                 let (start, end) = (u32::try_from(start).ok()?, u32::try_from(end).ok()?);
-                bits.copy(Span::new(start, end));
+                fragments.copy(Span::new(start, end));
             }
         }
     }
@@ -390,7 +432,7 @@ impl Places {
     }
 
     /// Copies the joined range, text by text, with the newlines between them.
-    fn copy(&self, start: usize, end: usize, bits: &mut Fragments) -> Option<()> {
+    fn copy(&self, start: usize, end: usize, fragments: &mut Fragments) -> Option<()> {
         let (from, to) = (self.body_offset(start)?, self.body_offset(end)?);
         let text_at = |offset| self.starts.partition_point(|&text| text <= offset) - 1;
         let (first, last) = (text_at(start), text_at(end));
@@ -403,9 +445,9 @@ impl Places {
                 if at == first { from } else { span.start },
                 if at == last { to } else { span.end },
             );
-            bits.copy(piece);
+            fragments.copy(piece);
             if at < last {
-                bits.write(|out| out.push_str("\\n"));
+                fragments.write(|out| out.push_str("\\n"));
             }
         }
         Some(())

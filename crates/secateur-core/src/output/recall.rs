@@ -55,7 +55,7 @@ pub fn removed(body: &[u8], request: &Request<'_>, plan: &Plan) -> Result<Vec<Re
 }
 
 /// The ids of a plan's edits, one for each, and where the policy says so a tag in each placeholder.
-pub(crate) fn mark(view: &View<'_>, plan: &mut Plan, recall: Recall) -> Vec<Option<RecallId>> {
+pub(crate) fn tag_cuts(view: &View<'_>, plan: &mut Plan, recall: Recall) -> Vec<Option<RecallId>> {
     if recall == Recall::Off {
         return vec![None; plan.edits.len()];
     }

@@ -94,7 +94,7 @@ fn system_texts<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v str> {
     let outside = view
         .part_ids()
         .filter(|&part| view.part(part).turn.is_none());
-    outside.map(|part| match view.slots(part) {
+    outside.map(|part| match view.literals(part) {
         [only] => only.text.raw(view.body()),
         _ => view.part(part).value.of(view.body()),
     })

@@ -97,7 +97,7 @@ pub struct ArrivalText<'t> {
     lines: Vec<Line>,
     /// Whether the lines are those of the text, each with its own end.
     are_whole: bool,
-    /// Of the present lines, or none: see [`ArrivalText::look_for_keys`] and [`ArrivalText::numbers`].
+    /// Of the present lines, or none: see [`ArrivalText::scan_for_keys`] and [`ArrivalText::numbers`].
     marks: LineFacts,
     notes: Vec<Cow<'static, str>>,
     whole: Option<Vec<Piece>>,
@@ -312,7 +312,7 @@ impl<'t> ArrivalText<'t> {
         self.lines.last().map_or(0, |last| last.keep().end)
     }
 
-    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::look_for_keys`] was asked.
+    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::scan_for_keys`] was asked.
     pub(crate) fn keyed_lines(&self) -> impl Iterator<Item = (Range<usize>, LineKey)> {
         let keys = self.marks.keys.iter().copied();
         self.lines.iter().map(Line::keep).zip(keys)
@@ -355,13 +355,13 @@ impl<'t> ArrivalText<'t> {
     }
 
     /// Finds out what each line, as it is kept, is recognised by.
-    pub(crate) fn look_for_keys(&mut self) {
+    pub(crate) fn scan_for_keys(&mut self) {
         if self.marks.keys.len() != self.lines.len() {
             self.look();
         }
     }
 
-    /// What each line, as it is kept, is recognised by, if [`ArrivalText::look_for_keys`] was asked.
+    /// What each line, as it is kept, is recognised by, if [`ArrivalText::scan_for_keys`] was asked.
     pub(crate) fn keys(&self) -> &[LineKey] {
         &self.marks.keys
     }
@@ -389,7 +389,7 @@ impl<'t> ArrivalText<'t> {
                 let newline = usize::from(end != rest) * 2;
                 (start, end.saturating_sub(newline))
             };
-            marks.look_in_place(bytes, self.lines.iter().map(inside));
+            marks.scan_in_place(bytes, self.lines.iter().map(inside));
         } else {
             let lines = self.lines.iter().map(|line| self.kept_inside(line));
             marks.look(lines, self.spelling);

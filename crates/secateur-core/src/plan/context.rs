@@ -129,7 +129,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     where
         'a: 't,
     {
-        match self.view.slots(part) {
+        match self.view.literals(part) {
             [only] => buffer.decode(only.text, self.view.body()),
             _ => buffer.hold(self.view.text(part).into_owned()),
         }
@@ -137,7 +137,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
 
     /// The text of a part that is one literal, where it stands, if it is spelled as usual.
     pub(crate) fn spelled_as_usual(&self, part: PartId) -> Option<Spelled<'a>> {
-        match self.view.slots(part) {
+        match self.view.literals(part) {
             [only] => only.text.spelled_as_usual(self.view.body()),
             _ => None,
         }
@@ -146,7 +146,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// The decoded characters of a part whose text is one literal, without making the text.
     #[must_use]
     pub fn decoded_chars(&self, part: PartId) -> Option<DecodedChars<'a>> {
-        match self.view.slots(part) {
+        match self.view.literals(part) {
             [only] => Some(only.text.decoded_chars(self.view.body())),
             _ => None,
         }
@@ -155,7 +155,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// Both ends of a text that is one literal: the first and the last so many characters. Looks at nothing
     /// else of it.
     pub(crate) fn text_ends(&self, part: PartId, first: usize, last: usize) -> Option<TextEnds> {
-        match self.view.slots(part) {
+        match self.view.literals(part) {
             [only] => Some(TextEnds {
                 start_bytes: only.text.bytes_of_chars(self.view.body(), first),
                 end_bytes: only.text.bytes_of_last_chars(self.view.body(), last),
@@ -167,7 +167,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
 
     /// Whether a text that is one literal ends with these words; `None` if that takes decoding it.
     pub(crate) fn text_ends_with(&self, part: PartId, words: &str) -> Option<bool> {
-        match self.view.slots(part) {
+        match self.view.literals(part) {
             [only] => only.text.ends_with(self.view.body(), words),
             _ => None,
         }
@@ -177,9 +177,9 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// Decodes nothing.
     #[must_use]
     pub fn mentions(&self, part: PartId, words: &str) -> bool {
-        let mut slots = self.view.slots(part).iter();
-        slots.any(|slot| {
-            let raw = slot.text.raw(self.view.body());
+        let mut literals = self.view.literals(part).iter();
+        literals.any(|literal| {
+            let raw = literal.text.raw(self.view.body());
             memchr::memmem::find(raw.as_bytes(), words.as_bytes()).is_some()
         })
     }

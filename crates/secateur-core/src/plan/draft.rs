@@ -125,7 +125,7 @@ impl Draft {
 
 impl Draft {
     /// Records a settled plan.
-    pub(crate) fn merge(&mut self, view: &View<'_>, plan: Plan) {
+    pub(super) fn merge(&mut self, view: &View<'_>, plan: Plan) {
         self.plan.skips.extend(plan.skips);
         self.plan.drops_block |= plan.drops_block;
         self.plan.chunks.extend(plan.chunks);

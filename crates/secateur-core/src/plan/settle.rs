@@ -1,12 +1,36 @@
 //! The guards applied to a plan: the edits that they let through, and why the others stay out.
 
 use super::context::PlanContext;
+use super::draft::Draft;
 use super::edit::{Action, Edit, Plan, SkipReason};
 use super::guard;
 use crate::read::view::{PartId, View};
 
+/// A plan that passed the guards. Only this becomes a part of a draft.
+#[derive(Clone, Debug)]
+pub(crate) struct Settled(Plan);
+
+impl Settled {
+    /// Edits of parts that the guards let through one by one, together with what notes point to.
+    pub(crate) fn of_allowed(edits: Vec<Edit>) -> Self {
+        Self(Plan {
+            edits,
+            ..Plan::default()
+        })
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.0
+    }
+
+    /// Makes it a part of the draft.
+    pub(crate) fn merge_into(self, view: &View<'_>, draft: &mut Draft) {
+        draft.merge(view, self.0);
+    }
+}
+
 /// The edits of a plan that the guards let through; the others become skips.
-pub(crate) fn settle(context: &PlanContext<'_, '_>, plan: Plan, reach: guard::Reach) -> Plan {
+pub(crate) fn settle(context: &PlanContext<'_, '_>, plan: Plan, reach: guard::Reach) -> Settled {
     let mut outcome = Plan {
         edits: Vec::with_capacity(plan.edits.len()),
         skips: plan.skips,
@@ -57,7 +81,7 @@ pub(crate) fn settle(context: &PlanContext<'_, '_>, plan: Plan, reach: guard::Re
         }
     }
     guard::keep_what_is_pointed_to(context, &mut outcome);
-    outcome
+    Settled(outcome)
 }
 
 fn settled_turn(view: &View<'_>, part: PartId, settled: &[bool]) -> bool {

@@ -108,7 +108,7 @@ impl Arrivals for Run<'_> {
             return;
         }
         self.shown.expect(context.view.body().len());
-        text.look_for_keys();
+        text.scan_for_keys();
         let facts = context.tool_facts();
         let length = LongEnough {
             options: self.options,
@@ -168,7 +168,7 @@ impl Run<'_> {
     /// The same of a text where it stands.
     fn written_in_place(&mut self, part: PartId, text: Spelled<'_>) {
         let mut text = ArrivalText::in_place(text, &mut self.scratch);
-        text.look_for_keys();
+        text.scan_for_keys();
         self.shown.add(part, written_lines_in_place(&text));
         self.scratch.take_back(text.into_memory());
     }
@@ -403,7 +403,7 @@ mod tests {
             let mut scratch = ScanScratch::default();
             let spelled = literal.spelled_as_usual(&quoted).unwrap();
             let mut in_place = ArrivalText::in_place(spelled, &mut scratch);
-            in_place.look_for_keys();
+            in_place.scan_for_keys();
             let found: Vec<LineKey> = written_lines_in_place(&in_place).collect();
             let (decoded, mut memory) = (unescaped(&raw), Vec::new());
             let expected: Vec<LineKey> = written_lines(&decoded, &mut memory).collect();

@@ -51,7 +51,7 @@ impl LineFacts {
 
     /// The same for lines that stand in a literal which is spelled as usual: where each of them begins, and where it
     /// ends, before its newline.
-    pub(crate) fn look_in_place(
+    pub(crate) fn scan_in_place(
         &mut self,
         raw: &[u8],
         lines: impl ExactSizeIterator<Item = (usize, usize)>,
@@ -118,8 +118,8 @@ impl LineKey {
 
     /// A number below this one, which is a power of two.
     #[inline]
-    pub(crate) fn slot(self, slots: usize) -> usize {
-        (self.0 >> 32) as usize & (slots - 1)
+    pub(crate) fn literal(self, literals: usize) -> usize {
+        (self.0 >> 32) as usize & (literals - 1)
     }
 }
 

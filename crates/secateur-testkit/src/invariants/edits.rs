@@ -41,7 +41,7 @@ pub(super) fn items_survive(
             Action::Arrange(arranged) => {
                 let first = arranged.blocks.first().ok_or("an arrangement of nothing")?;
                 let start = view
-                    .seat(*first)
+                    .element(*first)
                     .ok_or("a block without a seat")?
                     .span
                     .start;
@@ -57,8 +57,8 @@ pub(super) fn items_survive(
             | Action::Rewrite(part, _)
             | Action::ReplaceInput(part, _) => {
                 let gone = matches!(edit.action, Action::DropPart(_))
-                    && matches!(view.part(*part).home, Placement::Item(_));
-                let start = match view.seat(*part) {
+                    && matches!(view.part(*part).placement, Placement::Item(_));
+                let start = match view.element(*part) {
                     Some(seat) => seat.span.start,
                     None => view.part(*part).value.start,
                 };

@@ -240,7 +240,7 @@ impl MarkerPattern {
     /// Whether a marker can be put on a block as it is written. Content given as a string has no place for one, and
     /// Anthropic rejects one on thinking and on an empty text.
     pub(crate) fn can_mark(&self, view: &View<'_>, part: PartId) -> bool {
-        let is_block = matches!(view.part(part).home, Placement::Nested(_));
+        let is_block = matches!(view.part(part).placement, Placement::Nested(_));
         if !is_block || self.occupied.binary_search(&part).is_ok() {
             return false;
         }

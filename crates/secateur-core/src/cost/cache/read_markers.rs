@@ -136,8 +136,8 @@ fn read_turns(
     let body = view.body();
     let start = |part: PartId| {
         let turn = view.part(part).turn.map(|turn| view.turn_span(turn).start);
-        let seat = view.seat(part).map(|seat| seat.span.start);
-        seat.or(turn).unwrap_or_default()
+        let element = view.element(part).map(|element| element.span.start);
+        element.or(turn).unwrap_or_default()
     };
     let is_in_turn = |part: &PartId| view.part(*part).turn.is_some();
     let mut parts = view.part_ids().filter(is_in_turn).peekable();
@@ -149,9 +149,9 @@ fn read_turns(
                 continue;
             }
             let is_call = view.part(part).kind == PartKind::Call;
-            let block = view.seat(part).map_or(item.span, |seat| seat.span);
+            let block = view.element(part).map_or(item.span, |element| element.span);
             let text = block.of(body);
-            match view.part(part).home {
+            match view.part(part).placement {
                 // Calls of the chat format are no content blocks.
                 Placement::Nested(_) if is_call && view.dialect() == Dialect::OpenaiChat => {
                     found.read_elsewhere(text, marker_values(text, key));

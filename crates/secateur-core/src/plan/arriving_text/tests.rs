@@ -37,8 +37,8 @@ proptest::proptest! {
         let mut decoded = ArrivalText::new(buffer.decode(literal, &body), chars, Vec::new());
         let same = |one: &mut ArrivalText<'_>, other: &mut ArrivalText<'_>| {
             assert_eq!(one.numbers(), other.numbers());
-            one.look_for_keys();
-            other.look_for_keys();
+            one.scan_for_keys();
+            other.scan_for_keys();
             assert_eq!(one.keys(), other.keys());
             assert_eq!(one.lines.len(), other.lines.len());
             assert_eq!(one.chars, other.chars);

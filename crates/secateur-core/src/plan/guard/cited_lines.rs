@@ -126,7 +126,7 @@ fn kept(context: &PlanContext<'_, '_>, part: PartId, len: usize) -> Vec<Range<us
 
 /// The runs of lines that are cited. A run without a line that says something is none: no note points to it.
 fn runs(text: &mut ArrivalText<'_>, cited: &Cited) -> Vec<Range<usize>> {
-    text.look_for_keys();
+    text.scan_for_keys();
     let mut runs = Vec::new();
     let (mut run, mut says) = (0..0, false);
     for (line, key) in text.keyed_lines() {

@@ -108,7 +108,7 @@ pub(crate) fn veto_arrangement(
     let turn = context.turn_of(*first);
     let is_block = |part: &PartId| {
         context.turn_of(*part) == turn
-            && context.view.seat(*part).is_some()
+            && context.view.element(*part).is_some()
             && context.state(*part) == PartState::Whole
     };
     let mut named = texts.clone();
@@ -136,7 +136,7 @@ fn may_remove_thinking(context: &PlanContext<'_, '_>, id: PartId) -> Result<(), 
     let Some(turn) = part.turn else {
         return Err(SkipReason::SystemStays);
     };
-    if part.home == Placement::Fixed {
+    if part.placement == Placement::Fixed {
         return Err(SkipReason::DoesNotFit);
     }
     let rules = context.view.dialect().facts().rules;

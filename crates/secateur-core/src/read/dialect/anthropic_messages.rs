@@ -108,24 +108,24 @@ fn content<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(),
 fn block<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
     expect_object(cursor, "a content block must be an object")?;
     let kind = look_ahead(cursor, "type").map(|kind| kind.decode(body));
     match kind.as_deref() {
-        Some("text") => text_part(builder, cursor, "text", home),
-        Some("tool_use") => tool_use(builder, cursor, home),
-        Some("tool_result") => tool_result(builder, cursor, home),
-        Some("thinking" | "redacted_thinking") => reasoning_part(builder, cursor, home, true),
-        Some("document") => document(builder, cursor, home),
+        Some("text") => text_part(builder, cursor, "text", placement),
+        Some("tool_use") => tool_use(builder, cursor, placement),
+        Some("tool_result") => tool_result(builder, cursor, placement),
+        Some("thinking" | "redacted_thinking") => reasoning_part(builder, cursor, placement, true),
+        Some("document") => document(builder, cursor, placement),
         Some("image" | "container_upload" | "search_result") => {
-            opaque(builder, cursor, PartKind::Media, home)
+            opaque(builder, cursor, PartKind::Media, placement)
         }
         Some(server) if server.ends_with("_tool_use") || server.ends_with("_tool_result") => {
-            opaque(builder, cursor, PartKind::ServerTool, home)
+            opaque(builder, cursor, PartKind::ServerTool, placement)
         }
-        _ => opaque(builder, cursor, PartKind::Opaque, home),
+        _ => opaque(builder, cursor, PartKind::Opaque, placement),
     }
 }
 
@@ -134,11 +134,11 @@ fn block<'a>(
 fn document<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Media, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Media, placement);
     let start = cursor.at();
     let (mut texts, mut is_closed) = (Vec::new(), false);
     cursor.object(|cursor, key| {
@@ -156,9 +156,9 @@ fn document<'a>(
     part.value = Span::new(start, cursor.at());
     if let ([Some(text)], false) = (&texts[..], is_closed) {
         part.form = ContentForm::Str;
-        builder.slot(*text, Placement::Fixed, false);
+        builder.literal(*text, Placement::Fixed, false);
     }
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -185,11 +185,11 @@ fn plain_source(cursor: &mut Cursor<'_>) -> Result<Option<JsonStr>, ReadError> {
 fn tool_use<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Call, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Call, placement);
     let mut input = None;
     cursor.object(|cursor, key| {
         match key.decode(body).as_ref() {
@@ -204,18 +204,18 @@ fn tool_use<'a>(
         part.args = ArgsForm::Value;
         part.value = input;
     }
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
 fn tool_result<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Result, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Result, placement);
     let mut seen_content = None;
     cursor.object(|cursor, key| {
         match key.decode(body).as_ref() {
@@ -229,6 +229,6 @@ fn tool_result<'a>(
         }
         Ok::<_, ReadError>(())
     })?;
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }

@@ -121,13 +121,13 @@ fn parts_of<'a>(
 fn part<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
     expect_object(cursor, "a part must be an object")?;
-    let slots = builder.slots_so_far();
+    let literals = builder.slots_so_far();
     let start = cursor.at();
-    let mut part = Part::new(PartKind::Opaque, home);
+    let mut part = Part::new(PartKind::Opaque, placement);
     let (mut kind, mut is_thought) = (None, false);
     cursor.object(|cursor, key| {
         match key.decode(body).as_ref() {
@@ -135,7 +135,7 @@ fn part<'a>(
                 once(&mut kind, PartKind::Text, key)?;
                 let text = cursor.string()?;
                 part.form = ContentForm::Str;
-                builder.slot(text, Placement::Fixed, false);
+                builder.literal(text, Placement::Fixed, false);
             }
             "functionCall" | "function_call" => {
                 once(&mut kind, PartKind::Call, key)?;
@@ -177,7 +177,7 @@ fn part<'a>(
     if !matches!(part.kind, PartKind::Call | PartKind::Result) {
         part.value = Span::new(start, cursor.at());
     }
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -249,7 +249,7 @@ fn response<'a>(
         (_, 0) => part.form = ContentForm::Empty,
         (Some(text), 1) => {
             part.form = ContentForm::Str;
-            builder.slot(text, Placement::Fixed, false);
+            builder.literal(text, Placement::Fixed, false);
         }
         _ => part.form = ContentForm::Json,
     }

@@ -108,8 +108,8 @@ fn message<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(),
     })?;
     if role == Role::Tool {
         if content.is_none() {
-            let slots = builder.slots_so_far();
-            builder.part(Part::new(PartKind::Result, Placement::Fixed), slots)?;
+            let literals = builder.slots_so_far();
+            builder.part(Part::new(PartKind::Result, Placement::Fixed), literals)?;
         }
         if let Some(result) = builder.part_mut(parts_from) {
             result.id = call_id.flatten();
@@ -121,10 +121,10 @@ fn message<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(),
 }
 
 fn tool_result<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
+    let literals = builder.slots_so_far();
     let mut part = Part::new(PartKind::Result, Placement::Fixed);
     result_content(builder, cursor, &mut part, |kind| kind == "text")?;
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -136,17 +136,19 @@ fn message_content<'a>(
     match cursor.peek()? {
         Kind::String => string_part(builder, cursor, PartKind::Text),
         Kind::Array => {
-            builder.elements(cursor, |builder, cursor, home| {
+            builder.elements(cursor, |builder, cursor, placement| {
                 expect_object(cursor, "a content part must be an object")?;
                 let kind = look_ahead(cursor, "type").map(|kind| kind.decode(body));
                 match kind.as_deref() {
-                    Some("text") => text_part(builder, cursor, "text", home),
-                    Some("refusal") => text_part(builder, cursor, "refusal", home),
+                    Some("text") => text_part(builder, cursor, "text", placement),
+                    Some("refusal") => text_part(builder, cursor, "refusal", placement),
                     Some("image_url" | "input_audio" | "file" | "video_url" | "audio_url") => {
-                        opaque(builder, cursor, PartKind::Media, home)
+                        opaque(builder, cursor, PartKind::Media, placement)
                     }
-                    Some("thinking" | "reasoning") => reasoning_part(builder, cursor, home, false),
-                    _ => opaque(builder, cursor, PartKind::Opaque, home),
+                    Some("thinking" | "reasoning") => {
+                        reasoning_part(builder, cursor, placement, false)
+                    }
+                    _ => opaque(builder, cursor, PartKind::Opaque, placement),
                 }
             })?;
             Ok(())
@@ -162,7 +164,7 @@ fn message_content<'a>(
 fn tool_call<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
     expect_object(cursor, "a tool call must be an object")?;
@@ -176,17 +178,17 @@ fn tool_call<'a>(
                 if called.replace(()).is_some() {
                     return Err(duplicate(key));
                 }
-                function(builder, cursor, None, home)?;
+                function(builder, cursor, None, placement)?;
             }
             _ => drop(cursor.skip()?),
         }
         Ok::<_, ReadError>(())
     })?;
     if called.is_none() {
-        let slots = builder.slots_so_far();
-        let mut part = Part::new(PartKind::Call, home);
+        let literals = builder.slots_so_far();
+        let mut part = Part::new(PartKind::Call, placement);
         part.value = secateur_json::Span::new(start, cursor.at());
-        builder.part(part, slots)?;
+        builder.part(part, literals)?;
     }
     if let Some(part) = builder.part_mut(parts_from) {
         part.id = id.flatten();
@@ -198,11 +200,11 @@ fn function<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
     id: Option<JsonStr>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Call, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Call, placement);
     part.id = id;
     let mut seen_args = None;
     cursor.object(|cursor, key| {
@@ -216,6 +218,6 @@ fn function<'a>(
         }
         Ok::<_, ReadError>(())
     })?;
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }

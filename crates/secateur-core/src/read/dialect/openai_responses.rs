@@ -87,7 +87,7 @@ fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), R
         Kind::Array => {
             // Reasoning that the provider knows by id wants the very item that it came with.
             let mut known_reasoning = None;
-            let list = builder.items(cursor, |builder, cursor, home| {
+            let list = builder.items(cursor, |builder, cursor, placement| {
                 cursor.peek()?;
                 let start = cursor.at();
                 let has = |key| look_ahead(cursor, key).is_some();
@@ -105,7 +105,7 @@ fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), R
                 {
                     known_reasoning = Some(start);
                 }
-                item(builder, cursor, home)
+                item(builder, cursor, placement)
             })?;
             builder.set_list(list);
         }
@@ -122,7 +122,7 @@ fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), R
 fn item<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
     expect_object(cursor, "an input item must be an object")?;
@@ -131,7 +131,7 @@ fn item<'a>(
     match kind.as_deref() {
         None | Some("message") => return message(builder, cursor),
         Some("reasoning") => {
-            reasoning_part(builder, cursor, home, true)?;
+            reasoning_part(builder, cursor, placement, true)?;
             builder.assistant_item(parts_from);
         }
         // Other instructions that stand among the items (tools added on the way, and the like).
@@ -141,15 +141,15 @@ fn item<'a>(
                     .map(|role| role.decode(body))
                     .as_deref(),
             );
-            opaque(builder, cursor, PartKind::Opaque, home)?;
+            opaque(builder, cursor, PartKind::Opaque, placement)?;
             builder.turn(role, parts_from);
         }
         Some(name) if name.ends_with("_call") => {
-            call(builder, cursor, home)?;
+            call(builder, cursor, placement)?;
             builder.assistant_item(parts_from);
         }
         Some(name) if name.ends_with("_call_output") || name.ends_with("_search_output") => {
-            output(builder, cursor, home)?;
+            output(builder, cursor, placement)?;
             let answers_client = builder
                 .part_mut(parts_from)
                 .is_some_and(|part| part.kind == PartKind::Result);
@@ -160,7 +160,7 @@ fn item<'a>(
             }
         }
         Some(_) => {
-            opaque(builder, cursor, PartKind::Opaque, home)?;
+            opaque(builder, cursor, PartKind::Opaque, placement)?;
             builder.turn(Role::Other, parts_from);
         }
     }
@@ -206,18 +206,18 @@ fn message_content<'a>(
     match cursor.peek()? {
         Kind::String => string_part(builder, cursor, PartKind::Text),
         Kind::Array => builder
-            .elements(cursor, |builder, cursor, home| {
+            .elements(cursor, |builder, cursor, placement| {
                 expect_object(cursor, "a content part must be an object")?;
                 let kind = look_ahead(cursor, "type").map(|kind| kind.decode(body));
                 match kind.as_deref() {
                     Some("input_text" | "output_text" | "text") => {
-                        text_part(builder, cursor, "text", home)
+                        text_part(builder, cursor, "text", placement)
                     }
-                    Some("refusal") => text_part(builder, cursor, "refusal", home),
+                    Some("refusal") => text_part(builder, cursor, "refusal", placement),
                     Some("input_image" | "input_file" | "input_audio" | "computer_screenshot") => {
-                        opaque(builder, cursor, PartKind::Media, home)
+                        opaque(builder, cursor, PartKind::Media, placement)
                     }
-                    _ => opaque(builder, cursor, PartKind::Opaque, home),
+                    _ => opaque(builder, cursor, PartKind::Opaque, placement),
                 }
             })
             .map(drop),
@@ -233,11 +233,11 @@ fn message_content<'a>(
 fn call<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::ServerTool, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::ServerTool, placement);
     let start = cursor.at();
     let (mut args, mut is_provider_run) = (None, false);
     cursor.object(|cursor, key| {
@@ -262,18 +262,18 @@ fn call<'a>(
         part.value = Span::new(start, cursor.at());
         part.args = ArgsForm::None;
     }
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
 fn output<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
     let body = cursor.body();
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::ServerTool, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::ServerTool, placement);
     let (mut seen_output, mut is_provider_run) = (None, false);
     cursor.object(|cursor, key| {
         match key.decode(body).as_ref() {
@@ -295,6 +295,6 @@ fn output<'a>(
         // An output in members of another name (`tools`, …) is not ours to cut.
         part.has_media |= seen_output.is_none();
     }
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }

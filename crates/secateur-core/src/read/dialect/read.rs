@@ -4,9 +4,9 @@ use super::ReadError;
 use crate::read::view::{ArgsForm, Builder, ContentForm, Part, PartKind, Placement};
 use secateur_json::{Cursor, JsonError, JsonProblem, JsonStr, Kind, Span};
 
-/// Fills `slot`, or fails: parsers disagree on which of two equal keys counts.
-pub(super) fn once<T>(slot: &mut Option<T>, value: T, key: JsonStr) -> Result<(), ReadError> {
-    if slot.replace(value).is_some() {
+/// Fills `literal`, or fails: parsers disagree on which of two equal keys counts.
+pub(super) fn once<T>(literal: &mut Option<T>, value: T, key: JsonStr) -> Result<(), ReadError> {
+    if literal.replace(value).is_some() {
         return Err(duplicate(key));
     }
     Ok(())
@@ -76,12 +76,12 @@ pub(super) fn opaque<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
     kind: PartKind,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(kind, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(kind, placement);
     part.value = cursor.skip()?;
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -90,16 +90,16 @@ pub(super) fn opaque<'a>(
 pub(super) fn reasoning_part<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
-    home: Placement,
+    placement: Placement,
     is_signed: bool,
 ) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
-    let mut part = Part::new(PartKind::Thinking, home);
+    let literals = builder.slots_so_far();
+    let mut part = Part::new(PartKind::Thinking, placement);
     let start = cursor.at();
     reasoning_texts(builder, cursor, true)?;
     part.value = Span::new(start, cursor.at());
     part.is_signed = is_signed;
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -112,7 +112,7 @@ fn reasoning_texts<'a>(
     match cursor.peek()? {
         Kind::String if is_text => {
             let text = cursor.string()?;
-            builder.slot(text, Placement::Fixed, false);
+            builder.literal(text, Placement::Fixed, false);
         }
         Kind::Array => drop(cursor.array(|cursor, _| reasoning_texts(builder, cursor, is_text))?),
         Kind::Object => drop(cursor.object(|cursor, key| {
@@ -131,13 +131,13 @@ pub(super) fn string_part<'a>(
     cursor: &mut Cursor<'a>,
     kind: PartKind,
 ) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
+    let literals = builder.slots_so_far();
     let text = cursor.string()?;
-    builder.slot(text, Placement::Fixed, false);
+    builder.literal(text, Placement::Fixed, false);
     let mut part = Part::new(kind, Placement::Fixed);
     part.form = ContentForm::Str;
     part.value = text.quoted();
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -149,7 +149,7 @@ pub(super) fn arguments<'a>(
 ) -> Result<(), ReadError> {
     if cursor.peek()? == Kind::String {
         let text = cursor.string()?;
-        builder.slot(text, Placement::Fixed, false);
+        builder.literal(text, Placement::Fixed, false);
         part.value = text.quoted();
         part.args = ArgsForm::Text;
     } else {
@@ -190,18 +190,18 @@ pub(super) fn text_part<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,
     text_key: &str,
-    home: Placement,
+    placement: Placement,
 ) -> Result<(), ReadError> {
-    let slots = builder.slots_so_far();
+    let literals = builder.slots_so_far();
     let start = cursor.at();
     let block = text_block(cursor, text_key)?;
-    let mut part = Part::new(PartKind::Text, home);
+    let mut part = Part::new(PartKind::Text, placement);
     part.value = Span::new(start, cursor.at());
     if let Some(text) = block.text {
         part.form = ContentForm::Str;
-        builder.slot(text, Placement::Fixed, block.is_cache_marked);
+        builder.literal(text, Placement::Fixed, block.is_cache_marked);
     }
-    builder.part(part, slots)?;
+    builder.part(part, literals)?;
     Ok(())
 }
 
@@ -217,13 +217,13 @@ pub(super) fn result_content<'a>(
     match cursor.peek()? {
         Kind::String => {
             let text = cursor.string()?;
-            builder.slot(text, Placement::Fixed, false);
+            builder.literal(text, Placement::Fixed, false);
             part.form = ContentForm::Str;
             part.value = text.quoted();
         }
         Kind::Array => {
             part.form = ContentForm::Blocks;
-            part.value = builder.elements(cursor, |builder, cursor, home| {
+            part.value = builder.elements(cursor, |builder, cursor, placement| {
                 expect_object(cursor, "a content block must be an object")?;
                 let kind = look_ahead(cursor, "type").map(|kind| kind.decode(body));
                 if !kind.is_some_and(|kind| is_text(&kind)) {
@@ -233,7 +233,7 @@ pub(super) fn result_content<'a>(
                 }
                 let block = text_block(cursor, "text")?;
                 match block.text {
-                    Some(text) => builder.slot(text, home, block.is_cache_marked),
+                    Some(text) => builder.literal(text, placement, block.is_cache_marked),
                     None => part.has_media = true,
                 }
                 Ok(())

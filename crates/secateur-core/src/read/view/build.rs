@@ -27,9 +27,9 @@ impl<'a> Builder<'a> {
                 model: None,
                 turns: Vec::with_capacity(room),
                 parts: Vec::with_capacity(room),
-                slots: Vec::with_capacity(room),
+                literals: Vec::with_capacity(room),
                 items: Vec::with_capacity(room),
-                seats: Vec::with_capacity(room),
+                elements: Vec::with_capacity(room),
                 list: None,
                 history_is_elsewhere: false,
                 bare_reasoning: Vec::new(),
@@ -94,17 +94,17 @@ impl<'a> Builder<'a> {
         let mut previous: Option<(usize, u32)> = None;
         cursor.array(|cursor, _| {
             let start = cursor.at();
-            let at = self.view.seats.len();
+            let at = self.view.elements.len();
             if let Some((before, _)) = previous {
-                self.view.seats[before].next_start = Some(start);
+                self.view.elements[before].next_start = Some(start);
             }
-            self.view.seats.push(ArrayElement {
+            self.view.elements.push(ArrayElement {
                 span: Span::new(start, start),
                 prev_end: previous.map(|(_, end)| end),
                 next_start: None,
             });
             each(self, cursor, Placement::Nested(index(at)))?;
-            self.view.seats[at].span.end = cursor.at();
+            self.view.elements[at].span.end = cursor.at();
             previous = Some((at, cursor.at()));
             Ok(())
         })
@@ -115,18 +115,18 @@ impl<'a> Builder<'a> {
     }
 
     pub(crate) fn slots_so_far(&self) -> u32 {
-        index(self.view.slots.len())
+        index(self.view.literals.len())
     }
 
-    /// Adds an editable text. `home` is the block that holds it, where it is one of several.
-    pub(crate) fn slot(&mut self, text: JsonStr, home: Placement, is_cache_marked: bool) {
-        let seat = match home {
+    /// Adds an editable text. `placement` is the block that holds it, where it is one of several.
+    pub(crate) fn literal(&mut self, text: JsonStr, placement: Placement, is_cache_marked: bool) {
+        let element = match placement {
             Placement::Nested(at) => Some(at),
             Placement::Item(_) | Placement::Fixed => None,
         };
-        self.view.slots.push(TextLiteral {
+        self.view.literals.push(TextLiteral {
             text,
-            seat,
+            element,
             is_cache_marked,
         });
     }
@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
         if self.view.parts.len() >= MAX_PARTS {
             return Err(ReadError::TooManyParts { limit: MAX_PARTS });
         }
-        part.slots = (slots_from, self.slots_so_far());
+        part.literals = (slots_from, self.slots_so_far());
         let id = PartId(self.parts_so_far());
         self.view.parts.push(part);
         Ok(id)

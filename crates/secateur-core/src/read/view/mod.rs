@@ -73,11 +73,11 @@ pub struct View<'a> {
     model: Option<JsonStr>,
     turns: Vec<Turn>,
     parts: Vec<Part>,
-    slots: Vec<part::TextLiteral>,
+    literals: Vec<part::TextLiteral>,
     /// Seats of the elements of the list of turns.
     items: Vec<ArrayElement>,
     /// Seats of the elements of all other arrays.
-    seats: Vec<ArrayElement>,
+    elements: Vec<ArrayElement>,
     list: Option<Span>,
     history_is_elsewhere: bool,
     bare_reasoning: Vec<u32>,
@@ -209,42 +209,46 @@ impl<'a> View<'a> {
 
     /// The seat of a part that is an element of an array.
     #[must_use]
-    pub fn seat(&self, part: PartId) -> Option<ArrayElement> {
-        match self.part(part).home {
+    pub fn element(&self, part: PartId) -> Option<ArrayElement> {
+        match self.part(part).placement {
             Placement::Item(at) => self.items.get(at as usize).copied(),
-            Placement::Nested(at) => self.seats.get(at as usize).copied(),
+            Placement::Nested(at) => self.elements.get(at as usize).copied(),
             Placement::Fixed => None,
         }
     }
 
-    pub(crate) fn slots(&self, part: PartId) -> &[part::TextLiteral] {
-        let (start, end) = self.part(part).slots;
-        &self.slots[start as usize..end as usize]
+    pub(crate) fn literals(&self, part: PartId) -> &[part::TextLiteral] {
+        let (start, end) = self.part(part).literals;
+        &self.literals[start as usize..end as usize]
     }
 
-    pub(crate) fn slot_seat(&self, slot: &part::TextLiteral) -> Option<ArrayElement> {
-        self.seats.get(slot.seat? as usize).copied()
+    pub(crate) fn literal_element(&self, literal: &part::TextLiteral) -> Option<ArrayElement> {
+        self.elements.get(literal.element? as usize).copied()
     }
 
     /// Characters of a part's text: what [`View::text`] has, without making it.
     #[must_use]
     pub fn chars(&self, id: PartId) -> usize {
-        let slots = self.slots(id);
-        if slots.is_empty() {
+        let literals = self.literals(id);
+        if literals.is_empty() {
             return match self.part(id).form {
                 ContentForm::Json => count_chars(self.part(id).value.of(self.body).as_bytes()),
                 _ => 0,
             };
         }
-        let separators = slots.len() - 1;
-        separators + slots.iter().map(|slot| slot.text.chars()).sum::<usize>()
+        let separators = literals.len() - 1;
+        separators
+            + literals
+                .iter()
+                .map(|literal| literal.text.chars())
+                .sum::<usize>()
     }
 
     /// The decoded text of a part: its text blocks joined by a newline. A structured Gemini result
     /// is its JSON text. Empty for parts without text.
     #[must_use]
     pub fn text(&self, id: PartId) -> Cow<'a, str> {
-        match self.slots(id) {
+        match self.literals(id) {
             [] => match self.part(id).form {
                 ContentForm::Json => Cow::Borrowed(self.part(id).value.of(self.body)),
                 _ => Cow::Borrowed(""),
@@ -253,7 +257,7 @@ impl<'a> View<'a> {
             many => {
                 let texts: Vec<_> = many
                     .iter()
-                    .map(|slot| slot.text.decode(self.body))
+                    .map(|literal| literal.text.decode(self.body))
                     .collect();
                 Cow::Owned(texts.join("\n"))
             }
@@ -268,7 +272,7 @@ impl<'a> View<'a> {
     /// The beginning of a part's text, up to about `max_bytes` of its first block.
     #[must_use]
     pub fn text_start(&self, id: PartId, max_bytes: usize) -> Cow<'a, str> {
-        match self.slots(id) {
+        match self.literals(id) {
             [] => match self.text(id) {
                 Cow::Borrowed(text) => Cow::Borrowed(&text[..text.floor_char_boundary(max_bytes)]),
                 owned @ Cow::Owned(_) => owned,
@@ -287,10 +291,10 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn args(&self, id: PartId) -> Cow<'a, str> {
         let part = self.part(id);
-        match (part.args, part.slots.0) {
+        match (part.args, part.literals.0) {
             (ArgsForm::None, _) => Cow::Borrowed(""),
             (ArgsForm::Value, _) => Cow::Borrowed(part.value.of(self.body)),
-            (ArgsForm::Text, at) => self.slots[at as usize].text.decode(self.body),
+            (ArgsForm::Text, at) => self.literals[at as usize].text.decode(self.body),
         }
     }
 
@@ -410,7 +414,7 @@ impl<'a> View<'a> {
     /// How many text blocks a part's text is made of.
     #[must_use]
     pub fn text_blocks(&self, id: PartId) -> usize {
-        self.slots(id).len()
+        self.literals(id).len()
     }
 
     /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as

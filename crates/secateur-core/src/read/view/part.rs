@@ -74,7 +74,7 @@ pub enum ArgsForm {
 pub(crate) struct TextLiteral {
     pub(crate) text: JsonStr,
     /// The block that holds it, where it is one of several.
-    pub(crate) seat: Option<u32>,
+    pub(crate) element: Option<u32>,
     /// The block carries a `cache_control` marker, so it should be the one that survives.
     pub(crate) is_cache_marked: bool,
 }
@@ -87,7 +87,7 @@ pub struct Part {
     /// What it is.
     pub kind: PartKind,
     /// Where it sits.
-    pub home: Placement,
+    pub placement: Placement,
     /// The call id that pairs a call with its result.
     pub id: Option<JsonStr>,
     /// The tool's name (a result has one only where the dialect writes it).
@@ -104,16 +104,16 @@ pub struct Part {
     pub has_media: bool,
     /// Carries a signature or encrypted content that binds it.
     pub is_signed: bool,
-    pub(crate) slots: (u32, u32),
+    pub(crate) literals: (u32, u32),
 }
 
 impl Part {
     /// An empty part of this kind.
-    pub(crate) fn new(kind: PartKind, home: Placement) -> Self {
+    pub(crate) fn new(kind: PartKind, placement: Placement) -> Self {
         Self {
             turn: None,
             kind,
-            home,
+            placement,
             id: None,
             name: None,
             value: Span::default(),
@@ -122,7 +122,7 @@ impl Part {
             is_error: false,
             has_media: false,
             is_signed: false,
-            slots: (0, 0),
+            literals: (0, 0),
         }
     }
 }

@@ -191,7 +191,7 @@ impl Shown {
     ) {
         let (table, known) = (&self.table[..], &self.known[..]);
         found.clear();
-        found.extend(keys.iter().map(|key| table[key.slot(table.len())]));
+        found.extend(keys.iter().map(|key| table[key.literal(table.len())]));
         starts.clear();
         starts.resize(keys.len(), 0);
         let starts_here = &mut starts[..keys.len()];
@@ -267,19 +267,19 @@ impl Shown {
 
     /// The number of a line that may start a run; it is known from now on.
     fn know(&mut self, key: LineKey) -> Number {
-        let slot = self.slot(key);
-        if self.table[slot] == 0 {
-            self.table[slot] = index(self.known.len());
+        let literal = self.literal(key);
+        if self.table[literal] == 0 {
+            self.table[literal] = index(self.known.len());
             self.known.push(Known { key, ..Known::NONE });
         }
-        self.table[slot]
+        self.table[literal]
     }
 
     /// The number of a line in whose place another one stands, if it is known; else 0.
     #[cold]
     #[inline(never)]
     fn find_further(&self, key: LineKey) -> Number {
-        self.table[self.slot(key)]
+        self.table[self.literal(key)]
     }
 
     /// The newest live text that holds a line.
@@ -352,12 +352,12 @@ impl Shown {
     }
 
     /// The slot of a line, or the free one where it belongs.
-    fn slot(&self, key: LineKey) -> usize {
-        let mut slot = key.slot(self.table.len());
-        while self.table[slot] != 0 && self.known[self.table[slot] as usize].key != key {
-            slot = (slot + 1) & (self.table.len() - 1);
+    fn literal(&self, key: LineKey) -> usize {
+        let mut literal = key.literal(self.table.len());
+        while self.table[literal] != 0 && self.known[self.table[literal] as usize].key != key {
+            literal = (literal + 1) & (self.table.len() - 1);
         }
-        slot
+        literal
     }
 
     /// Makes room for so many more lines.
@@ -370,8 +370,8 @@ impl Shown {
         self.table
             .resize(wanted.next_power_of_two().max(1 << 10), 0);
         for number in 1..self.known.len() {
-            let slot = self.slot(self.known[number].key);
-            self.table[slot] = index(number);
+            let literal = self.literal(self.known[number].key);
+            self.table[literal] = index(number);
         }
     }
 }
