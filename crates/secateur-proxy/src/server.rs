@@ -2,6 +2,7 @@
 
 mod accept;
 mod connection;
+mod reload;
 mod respond;
 
 use std::net::SocketAddr;
@@ -15,6 +16,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::accept::{Stop, accept};
+pub use self::reload::ReloadError;
+use self::reload::{keep_until_restart, taken_away};
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore};
@@ -211,19 +214,21 @@ impl Proxy {
         &self.shared.surfaces.metrics
     }
 
-    /// Takes a new configuration over for all requests to come. The address, the number of
-    /// connections, the log's format, the traces, the root certificates and the store of summaries
-    /// stay as they were.
+    /// Takes a new configuration over for all requests to come, and names the settings that stay as they were
+    /// until a restart.
     ///
     /// # Errors
-    /// The new configuration would open the proxy to the world; the old one stays.
-    pub fn reload(&self, config: Config) -> Result<(), ServeError> {
-        let mut config = config;
+    /// The new configuration takes a protection away or would open the proxy to the world; the old one stays.
+    pub fn reload(&self, mut config: Config) -> Result<Vec<&'static str>, ReloadError> {
         let before = self.shared.config.load_full();
-        config.listen = before.listen;
-        config.otlp.clone_from(&before.otlp);
-        if let Err(error) = check_access(&config, self.open) {
-            self.shared.surfaces.metrics.reloaded("refused");
+        let gone = taken_away(&before, &config);
+        let ignored = keep_until_restart(&before, &mut config);
+        let checked = match gone.is_empty() {
+            true => check_access(&config, self.open).map_err(ReloadError::Open),
+            false => Err(ReloadError::TakesAway(gone)),
+        };
+        if let Err(error) = checked {
+            self.refused_reload();
             return Err(error);
         }
         let addresses = config.addresses();
@@ -232,7 +237,7 @@ impl Proxy {
         self.shared.config.store(Arc::new(config));
         self.shared.client.keep_only(addresses);
         self.shared.surfaces.metrics.reloaded("taken");
-        Ok(())
+        Ok(ignored)
     }
 
     /// Notes that a new configuration was not valid; the old one stays.

@@ -87,10 +87,7 @@ pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError
         )?;
     }
     for key in &config.keys {
-        let workload = key
-            .workload
-            .as_ref()
-            .map_or("any", |workload| &workload.name);
+        let workload = &key.workload.name;
         writeln!(out, "key          {:<12} workload {workload}", key.name)?;
     }
     if !config.is_loopback() && config.keys.is_empty() {

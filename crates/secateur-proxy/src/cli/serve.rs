@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::config_file::{find, load_config};
 use super::keeping::{attach, set_limits};
-use super::reload::Changes;
+use super::reload::{Changes, reload};
 use super::signals::{Signal, Signals};
 use super::{CONFIG_NAME, CommandError};
 use crate::config::{Config, LogFormat};
@@ -106,7 +106,14 @@ async fn run(
             signal = signals.next() => if signal == Signal::Stop { break },
         }
         if let Some(path) = &path {
-            reload(&proxy, &options, path, &log, &mut changes);
+            reload(
+                &proxy,
+                || options.read(Some(path)),
+                path,
+                &log,
+                &mut changes,
+            )
+            .await;
             if let Some(ledger) = &ledger {
                 set_limits(ledger, &proxy.config());
             }
@@ -142,37 +149,6 @@ async fn run(
     log.line("info", "stopped", &left);
     log.flush();
     Ok(())
-}
-
-fn reload(
-    proxy: &Proxy,
-    options: &ServeOptions,
-    path: &PathBuf,
-    log: &Log,
-    changes: &mut Option<Changes>,
-) {
-    let refused = |reason: String| {
-        proxy.refused_reload();
-        log.line("error", "config_refused", &[("reason", reason.into())]);
-    };
-    match options.read(Some(path)) {
-        Ok(config) => {
-            let watched = Changes::watch(path, &config);
-            match proxy.reload(config) {
-                Ok(()) => {
-                    *changes = Some(watched);
-                    log.line("info", "config_reloaded", &[]);
-                }
-                Err(error) => log.line(
-                    "error",
-                    "config_refused",
-                    &[("reason", error.to_string().into())],
-                ),
-            }
-        }
-        Err(CommandError::Config(error)) => refused(error.brief()),
-        Err(error) => refused(error.to_string()),
-    }
 }
 
 /// A panic's message can quote the text that it happened on, so only its place is logged.

@@ -5,10 +5,12 @@
 mod canary;
 mod error;
 mod file;
+mod name_patterns;
 mod policy_text;
 mod resolve;
 mod storage;
 mod template;
+mod upstreams;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,8 +24,10 @@ use secateur_core::policy::Policy;
 
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
+pub use name_patterns::NamePatterns;
 pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, PortalConfig};
 pub use template::TEMPLATE;
+pub use upstreams::Upstreams;
 
 use crate::canary::{CanaryOptions, ScorerOptions};
 use crate::limits::{Pace, TimeBudget};
@@ -102,29 +106,6 @@ impl Timeouts {
     }
 }
 
-/// One base URL per provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstreams {
-    /// OpenAI, and whatever speaks like it.
-    pub openai: Uri,
-    /// Anthropic.
-    pub anthropic: Uri,
-    /// Gemini.
-    pub gemini: Uri,
-}
-
-impl Upstreams {
-    /// The base URL for a provider.
-    #[must_use]
-    pub fn of(&self, provider: Provider) -> &Uri {
-        match provider {
-            Provider::Openai => &self.openai,
-            Provider::Anthropic => &self.anthropic,
-            Provider::Gemini => &self.gemini,
-        }
-    }
-}
-
 /// A named client configuration.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -169,10 +150,14 @@ pub struct ClientKey {
     pub name: Arc<str>,
     /// SHA-256 of the key.
     pub sha256: [u8; 32],
-    /// The workload that its requests belong to; `None` lets the request choose.
-    pub workload: Option<Arc<Workload>>,
+    /// The workload that its requests belong to.
+    pub workload: Arc<Workload>,
     /// What is sent to each provider in place of the key.
     pub credentials: BTreeMap<Provider, Secret>,
+    /// The models that it may ask; `None`: all.
+    pub models: Option<NamePatterns>,
+    /// Paths that it may call besides the endpoints of models.
+    pub paths: NamePatterns,
     /// Requests in a minute; 0 is no limit.
     pub requests_per_minute: u32,
 }
@@ -232,6 +217,7 @@ pub struct Config {
     /// Other files that were read: policies and schemas.
     pub files: Vec<std::path::PathBuf>,
     default: Arc<Workload>,
+    names_workloads: bool,
 }
 
 impl Config {
@@ -269,19 +255,21 @@ impl Config {
         &self.default
     }
 
+    /// Whether the file has any workload.
+    #[must_use]
+    pub fn names_workloads(&self) -> bool {
+        self.names_workloads
+    }
+
     /// Every address that requests go to: providers, judges, the collector of traces.
     pub(crate) fn addresses(&self) -> Vec<Uri> {
         let of_workload = |workload: &Arc<Workload>| {
-            let Upstreams {
-                openai,
-                anthropic,
-                gemini,
-            } = workload.upstreams.clone();
+            let upstreams: Vec<Uri> = workload.upstreams.all().cloned().collect();
             let judge = match &workload.canary.scorer {
                 ScorerOptions::Http { url, .. } => Some(url.clone()),
                 ScorerOptions::Deterministic | ScorerOptions::Command(_) => None,
             };
-            [openai, anthropic, gemini].into_iter().chain(judge)
+            upstreams.into_iter().chain(judge)
         };
         let traces = self.otlp.iter().map(|otlp| otlp.endpoint.clone());
         let workloads = self.workloads.values().flat_map(of_workload);

@@ -72,7 +72,7 @@ impl Default for RawCapture {
 }
 
 /// Where rows go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerConfig {
     /// `sqlite:PATH` or `postgres://…`; a password may be in it.
     pub url: Secret,
@@ -88,7 +88,7 @@ pub struct LedgerConfig {
 pub const MIN_TOKEN_CHARS: usize = 16;
 
 /// Shown nowhere.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CaptureKey(pub [u8; 32]);
 
 impl std::fmt::Debug for CaptureKey {
@@ -98,7 +98,7 @@ impl std::fmt::Debug for CaptureKey {
 }
 
 /// How the portal is reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalConfig {
     /// What opens it; `None`: nothing, on loopback alone.
     pub token: Option<Secret>,

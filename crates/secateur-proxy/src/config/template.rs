@@ -2,7 +2,8 @@
 
 /// A valid configuration that explains every key. As it stands it prunes nothing.
 pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is commented out shows its default.
-# Check with `secateur config check`; a running proxy takes a changed file over by itself.
+# Check with `secateur config check`; a running proxy takes a changed file over by itself, unless it takes all
+# keys, the portal's token, all workloads or an upstream away: that needs a restart.
 
 # Where the proxy listens. Anything but loopback needs client keys (below) or `--open`.
 # listen = "127.0.0.1:8787"
@@ -22,6 +23,11 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # openai = "https://api.openai.com"
 # anthropic = "https://api.anthropic.com"
 # gemini = "https://generativelanguage.googleapis.com"
+# Clouds have no default: without one their paths are answered with 404.
+# bedrock = "https://bedrock-runtime.us-east-1.amazonaws.com"
+# vertex = "https://us-east5-aiplatform.googleapis.com"
+# code_assist = "https://cloudcode-pa.googleapis.com"
+# azure = "https://RESOURCE.openai.azure.com"
 # ca_file = "ca.pem" # certificates to trust besides the system's, read at the start
 
 [timeouts]
@@ -42,7 +48,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # budget_ms = 500             # the original goes out when decoding and the mechanics run longer than this
 # budget_ms_per_mb = 100      # plus this for each MiB of the body; waiting for a slot may take as long again
 # retry_original = true       # the original goes out when the provider rejects the pruned body
-# provider = "anthropic"      # when path and headers do not tell
+# provider = "anthropic"      # whose all its paths are, but for those of clouds
 # upstream.openai = "http://127.0.0.1:11434"
 
 # holdout_pct = 0             # this share of the sessions goes unchanged, to compare the bill with
@@ -120,13 +126,15 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # session_hours = 12
 
 # Virtual client keys. The proxy knows only their SHA-256 and sends the credential from the
-# environment variable in their place.
+# environment variable in their place. They call endpoints of models: to generate, to count, to list models.
 # [[key]]
 # name = "team-a"
 # sha256 = "…64 hex digits…"
 # workload = "coding"
 # credential_env = { anthropic = "ANTHROPIC_API_KEY", openai = "OPENAI_API_KEY" }
 # requests_per_minute = 600
+# models = ["claude-*", "gpt-5"] # all by default; * stands for anything
+# paths = ["/v1/embeddings"]     # besides the endpoints of models
 
 # Traces by OTLP over HTTP.
 # [otlp]

@@ -25,6 +25,16 @@ pub(super) struct Arrival {
     pub(super) patience: Patience,
 }
 
+/// The names of workloads that a request gives: the path's and the header's.
+pub(crate) fn named_workloads<'r>(
+    route: &'r Route,
+    headers: &'r HeaderMap,
+) -> [Option<&'r str>; 2] {
+    let in_header = headers.get(WORKLOAD_HEADER);
+    let in_header = in_header.and_then(|value| value.to_str().ok());
+    [route.workload.as_deref(), in_header]
+}
+
 /// The key's workload, else the path's, else the header's, else the default; and the name that was given, where the
 /// configuration does not have it.
 pub(crate) fn pick_workload<'r>(
@@ -36,29 +46,9 @@ pub(crate) fn pick_workload<'r>(
     if let Some(workload) = of_key {
         return (Arc::clone(workload), None);
     }
-    let in_header = || {
-        headers
-            .get(WORKLOAD_HEADER)
-            .and_then(|value| value.to_str().ok())
-    };
-    let name = route.workload.as_deref().or_else(in_header);
+    let [in_path, in_header] = named_workloads(route, headers);
+    let name = in_path.or(in_header);
     let found = name.and_then(|name| config.workloads.get(name));
     let workload = found.unwrap_or_else(|| config.default_workload());
     (Arc::clone(workload), name.filter(|_| found.is_none()))
-}
-
-/// Longer texts are no names that somebody misspelled.
-const LONGEST_NAME: usize = 32;
-
-/// A name that a client gave, fit for the log; nothing of what may be something else than a name.
-pub(super) fn loggable(name: &str) -> String {
-    let is_name = name.len() <= LONGEST_NAME
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    if is_name {
-        name.to_owned()
-    } else {
-        String::new()
-    }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::PATH;
 use super::page::{Asked, Page};
 use crate::access::Grant;
-use crate::handle::{Shared, pick_workload};
+use crate::handle::{Shared, named_workloads, pick_workload};
 use crate::own_endpoint::{self, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
@@ -37,7 +37,10 @@ pub(crate) async fn respond(
         let words = "the id is posted";
         return error(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", words);
     }
-    let of_key = grant.key().and_then(|key| key.workload.as_ref());
+    if let Err(refusal) = grant.check_workload(&named_workloads(&route, &head.headers)) {
+        return refusal.response(route.error_shape()).map(ClientBody::full);
+    }
+    let of_key = grant.key().map(|key| &key.workload);
     let (workload, unknown) = pick_workload(&config, of_key, &route, &head.headers);
     if unknown.is_some() {
         let words = "this proxy has no workload of that name, so nothing was cut in it";

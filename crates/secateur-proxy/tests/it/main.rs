@@ -15,6 +15,8 @@ mod demo;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod pages;
@@ -24,6 +26,8 @@ mod passing;
 mod process;
 #[cfg(test)]
 mod protocol;
+#[cfg(test)]
+mod providers;
 #[cfg(test)]
 mod pruning;
 #[cfg(test)]

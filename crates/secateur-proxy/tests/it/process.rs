@@ -166,6 +166,53 @@ async fn a_changed_file_is_taken_over_and_an_invalid_one_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A file that was cut off, or empty for a moment, was taken over: keys gone, clients' keys sent upstream.
+#[tokio::test]
+async fn a_reload_takes_no_protection_away_and_names_what_it_ignores() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = folder("guard");
+    let path = folder.join("secateur.toml");
+    let tables = format!(
+        "[upstream]\nopenai = \"{}\"\n[workload.p]\npreset = \"tessera\"\nbudget_ms = 20000\n",
+        mock.url()
+    );
+    let key = format!(
+        "[[key]]\nname = \"k\"\nsha256 = \"{}\"\nworkload = \"p\"\n",
+        secateur_proxy::hash_key("sk-virtual")
+    );
+    let whole_file = format!("listen = \"127.0.0.1:0\"\n{tables}{key}");
+    std::fs::write(&path, &whole_file).unwrap();
+    let served = Served::start(&path).await;
+    let cut = whole_file.split("[[key]]").next().unwrap();
+    for (text, named) in [(cut, "[[key]]"), ("", "[workload.NAME]")] {
+        std::fs::write(&path, text).unwrap();
+        let refused = served.wait_for("config_refused").await;
+        assert!(
+            refused.contains(named) && refused.contains("restart"),
+            "{refused}"
+        );
+        served.signal("-HUP");
+        served.wait_for("config_refused").await;
+        let sent = request(
+            &served.client,
+            &served.url,
+            Method::POST,
+            "/w/p/v1/chat/completions",
+            &[("authorization", "Bearer sk-virtual-but-not-quite")],
+            conversation(Dialect::OpenaiChat, 3, false),
+        );
+        assert_eq!(sent.await.unwrap().status(), 401);
+    }
+    assert_eq!(mock.requests(), 0);
+    let moved = whole_file.replace("127.0.0.1:0", "127.0.0.1:1");
+    std::fs::write(&path, format!("max_connections = 7\n{moved}")).unwrap();
+    served.wait_for("config_reloaded").await;
+    let ignored = served.wait_for("config_ignored").await;
+    assert!(ignored.contains("listen, max_connections"), "{ignored}");
+    drop(served);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[tokio::test]
 async fn sigterm_finishes_streams_and_ends_well() {
     let mock = Mock::start(MockOptions::default()).await.unwrap();

@@ -217,7 +217,7 @@ async fn secrets_and_prompts_appear_on_no_surface() {
     .await
     .unwrap();
     let more = format!(
-        "{PRUNES}[otlp]\nendpoint = \"{}\"\nheader_env = {{ authorization = \"VALUE_planted-otlp\" }}\n[[key]]\nname = \"k\"\nsha256 = \"{}\"\ncredential_env = {{ openai = \"VALUE_planted-real\" }}\n",
+        "{PRUNES}[otlp]\nendpoint = \"{}\"\nheader_env = {{ authorization = \"VALUE_planted-otlp\" }}\n[[key]]\nname = \"k\"\nsha256 = \"{}\"\nworkload = \"p\"\ncredential_env = {{ openai = \"VALUE_planted-real\" }}\n",
         collector.url(),
         hash_key("sk-planted-bearer"),
     );
