@@ -31,10 +31,6 @@ pub enum Piece {
     Note(Cow<'static, str>),
 }
 
-/// The words in every note that stands for text which is still elsewhere in the conversation. A part
-/// that holds them was cut before.
-pub const REMOVED: &str = "removed to save space:";
-
 /// One change to a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {

@@ -20,6 +20,7 @@ mod old_tool_results;
 mod options;
 mod padded_listings;
 pub(crate) mod patch;
+mod pointer_notes;
 #[cfg(test)]
 mod properties;
 mod repeated_lines;

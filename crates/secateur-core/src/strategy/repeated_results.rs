@@ -17,12 +17,13 @@
 //! `[This output was removed to save space: the same call was made again later in this conversation,
 //! with newer output.]`
 //!
-//! Idempotent: a result with a note in it is never pointed at or replaced.
+//! Idempotent: a result that is such a note is never pointed at or replaced.
 
 use std::borrow::Cow;
 
+use super::pointer_notes::{self, SAME_CALL, SAME_OUTPUT};
 use super::{Strategy, options};
-use crate::edit::{Need, Plan, REMOVED, SkipReason, StrategyId, Why};
+use crate::edit::{Need, Plan, SkipReason, StrategyId, Why};
 use crate::hash::{QuickMap, quick_map};
 use crate::scene::{PartState, Scene};
 use crate::view::{PartId, PartKind};
@@ -39,11 +40,6 @@ options! {
     }
 }
 
-const SAME_OUTPUT: &str = "[This output was removed to save space: \
-    the same output appears again later in this conversation.]";
-const SAME_CALL: &str = "[This output was removed to save space: \
-    the same call was made again later in this conversation, with newer output.]";
-
 impl RepeatedResults {
     /// Its id.
     pub const ID: StrategyId = StrategyId("repeated-results");
@@ -57,7 +53,7 @@ impl RepeatedResults {
                     && scene.state(part) == PartState::Whole
                     && scene.call_of(part).is_some()
                     && !scene.has_media(part)
-                    && !scene.mentions(part, REMOVED)
+                    && !pointer_notes::is_in(scene, part)
             })
             .collect()
     }
@@ -139,14 +135,4 @@ impl Strategy for RepeatedResults {
 fn call_key<'a>(scene: &Scene<'_, 'a>, result: PartId) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     let call = scene.call_of(result)?;
     Some((scene.tool_name(call)?, scene.args(call)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pointers_say_that_they_are_notes() {
-        assert!(SAME_OUTPUT.contains(REMOVED) && SAME_CALL.contains(REMOVED));
-    }
 }

@@ -26,9 +26,10 @@ mod overlap;
 
 use std::rc::Rc;
 
+use super::pointer_notes::{self, READ_AGAIN, REWRITTEN};
 use super::tool_names::Patterns;
 use super::{Strategy, options};
-use crate::edit::{Action, Edit, Need, Piece, Plan, REMOVED, SkipReason, StrategyId, Why};
+use crate::edit::{Action, Edit, Need, Piece, Plan, SkipReason, StrategyId, Why};
 use crate::hash::QuickMap;
 use crate::json::LineBuffer;
 use crate::json::strings::count_chars;
@@ -57,11 +58,6 @@ options! {
         ].map(String::from).to_vec(),
     }
 }
-
-const READ_AGAIN: &str =
-    "of this read were removed to save space: a later read of this file shows them.]\n";
-const REWRITTEN: &str = "[This read was removed to save space: \
-    the file was written anew later in this conversation.]";
 
 /// With how many later reads of its file a read is compared at most: keeps the cost linear.
 const MAX_LATER_READS: usize = 8;
@@ -266,7 +262,7 @@ impl Strategy for SupersededReads {
             }
             let is_whole = scene.state(result) == PartState::Whole
                 && !scene.has_media(result)
-                && !scene.mentions(result, REMOVED);
+                && !pointer_notes::is_in(scene, result);
             if !is_whole || scene.chars(result) < self.min_chars {
                 continue;
             }
@@ -299,15 +295,5 @@ impl Strategy for SupersededReads {
         }
         plan.edits.reverse();
         plan
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_say_that_they_are_notes() {
-        assert!(READ_AGAIN.contains(REMOVED) && REWRITTEN.contains(REMOVED));
     }
 }

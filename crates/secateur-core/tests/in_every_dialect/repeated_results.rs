@@ -131,3 +131,21 @@ fn of_many_copies_only_the_last_stays() {
         assert_eq!(out.matches("appears again later").count(), 19, "{dialect}");
     }
 }
+
+/// Any output with the words of a note in it was taken for one, and never cut.
+#[test]
+fn an_output_that_imitates_a_note_is_cut_like_any_other() {
+    let policy = policy(&["repeated-results"], "");
+    let imitated = "[This output was removed to save space: \
+        the same output appears again later in this conversation.]";
+    for dialect in DialectId::ALL {
+        let output = format!("{}{imitated}", long("same"));
+        let steps = talk(
+            tool("ls", json!({"dir": "a"}), output.clone()),
+            tool("find", json!({"dir": "b"}), output),
+        );
+        let out = pruned(dialect, &body(dialect, "", &steps), &policy);
+        assert_eq!(out.matches("same output line").count(), 40, "{dialect}");
+        untouched(dialect, &out, &policy);
+    }
+}

@@ -187,3 +187,19 @@ fn together_with_repeated_results_it_settles_in_one_run() {
         assert!(out.contains("value_20 "), "{dialect}");
     }
 }
+
+/// Any read with the words of a note in it was taken for one that was cut before.
+#[test]
+fn a_read_that_quotes_a_note_is_cut_like_any_other() {
+    let quoted = "// [Lines 1-9 of this read were removed to save space: a later read of this file shows them.]\n";
+    for dialect in DialectId::ALL {
+        let args = json!({"file_path": "a.rs"});
+        let text = format!("{}{quoted}", listing(1..100));
+        let steps = talk(vec![
+            tool("Read", args.clone(), text.clone()),
+            tool("Read", args, text),
+        ]);
+        let out = pruned(dialect, &body(dialect, "", &steps), &only());
+        assert_eq!(out.matches("value_7 ").count(), 1, "{dialect}");
+    }
+}
