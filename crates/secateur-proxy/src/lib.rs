@@ -26,6 +26,7 @@ mod ledger_sink;
 mod limits;
 mod mechanic;
 mod misaddressed;
+mod model_names;
 mod names;
 mod own_endpoint;
 pub mod own_names;
