@@ -162,7 +162,7 @@ async def invented_models(upstream, count=4_000):
         rows = await proxy.recorded(count)
         series = proxy.rows("SELECT COUNT(*) FROM daily")[0][0]
         names = proxy.rows("SELECT COUNT(*) FROM daily WHERE model LIKE 'invented%'")[0][0]
-        kept = proxy.rows("SELECT COUNT(*) FROM audit_series WHERE model LIKE 'invented%'")[0][0]
+        kept = proxy.rows("SELECT COUNT(*) FROM audit WHERE model LIKE 'invented%'")[0][0]
         return names + kept == 0 and rows >= count, f"{rows} refused requests: {series} daily rows, {names + kept} with their names", proxy
 
 
