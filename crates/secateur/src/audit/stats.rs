@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn names_hold_no_control_characters_and_have_an_end() {
-        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt·[31m·");
+        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt⟨U+001B⟩[31m⟨U+000A⟩");
         assert_eq!(name_of(""), "(none)");
         assert_eq!(name_of(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
     }
