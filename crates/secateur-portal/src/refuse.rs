@@ -72,7 +72,7 @@ impl Portal {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The ledger does not answer",
                 &format!("The pages are made from the ledger, and it could not be asked: {error}."),
-                "Requests go on through the proxy, and their rows are kept until the ledger is back. Try again in a moment.",
+                "Requests go on through the proxy. Try again in a moment.",
                 home,
             ),
         }

@@ -28,6 +28,7 @@ mod ledger_sink;
 mod limits;
 mod mechanic;
 mod misaddressed;
+mod model_names;
 mod names;
 mod normal_path;
 mod own_endpoint;

@@ -26,6 +26,7 @@ use crate::config::{Config, LiveConfig};
 use crate::conversations::Conversations;
 use crate::handle::Shared;
 use crate::limits::{ByteBudget, Connections, Slots};
+use crate::model_names::ModelNames;
 use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::summary::{Summarizer, SummaryCache};
@@ -47,9 +48,6 @@ pub enum ServeError {
     /// No TLS.
     #[error("the system's root certificates cannot be read: {0}")]
     Roots(std::io::Error),
-    /// The folder of summaries.
-    #[error("the folder of summaries cannot be used: {0}")]
-    Summaries(std::io::Error),
 }
 
 /// What a proxy is made of.
@@ -134,7 +132,10 @@ impl Proxy {
             .map_err(ServeError::Roots)?;
         let store = &config.summaries;
         let summaries = SummaryCache::new(store.max_bytes, store.folder.clone());
-        let summaries = summaries.map_err(ServeError::Summaries)?;
+        if let Err(error) = summaries.prepare() {
+            let reason = ("reason", error.to_string().into());
+            log.line("error", "summaries_in_memory_alone", &[reason]);
+        }
         let traces = config
             .otlp
             .clone()
@@ -147,6 +148,7 @@ impl Proxy {
             metrics: Metrics::default(),
             traces,
             sink,
+            model_names: ModelNames::default(),
         });
         let answers_within = config.timeouts.response_head;
         let shared = Arc::new(Shared {

@@ -139,7 +139,7 @@ fn names_of_clients_do_not_reach_the_terminal_as_they_are() {
     ] {
         let text = scene.text(&arguments);
         assert!(!text.contains('\u{1b}'), "{text:?}");
-        assert!(text.contains("gpt·[31m·second"), "{text}");
+        assert!(text.contains("gpt⟨U+001B⟩[31m⟨U+000A⟩"), "{text}");
     }
 }
 

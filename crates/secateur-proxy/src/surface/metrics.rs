@@ -18,7 +18,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 27] = [
+const FAMILIES: [(&str, &str, &str); 28] = [
     (
         "secateur_requests_total",
         "counter",
@@ -153,6 +153,11 @@ const FAMILIES: [(&str, &str, &str); 27] = [
         "secateur_implausible_usage_total",
         "counter",
         "Responses whose token counts cannot be true, by workload.",
+    ),
+    (
+        "secateur_captured_texts_total",
+        "counter",
+        "Texts that were cut and are to be kept, by what became of them.",
     ),
 ];
 

@@ -20,6 +20,7 @@ pub use metrics::Metrics;
 pub(crate) use otlp::Traces;
 
 use crate::audit::{AuditEvent, AuditSink};
+use crate::model_names::ModelNames;
 use crate::summary::SummaryOutcome;
 use crate::usage::Usage;
 
@@ -30,6 +31,7 @@ pub(crate) struct Surfaces {
     pub(crate) metrics: Metrics,
     pub(crate) traces: Option<Traces>,
     pub(crate) sink: Arc<dyn AuditSink>,
+    pub(crate) model_names: ModelNames,
 }
 
 impl Surfaces {
@@ -45,12 +47,14 @@ impl Surfaces {
         self.metrics.summary_call(workload, result, usage);
     }
 
-    pub(crate) fn record(&self, event: &AuditEvent) {
+    /// Logs and traces have the model's name as the client gave it, what stays has not.
+    pub(crate) fn record(&self, event: &mut AuditEvent) {
         lines::write(&self.log, event);
         self.metrics.record(event);
         if let Some(traces) = &self.traces {
             traces.record(event);
         }
+        self.model_names.settle(event);
         self.sink.record(event);
     }
 }

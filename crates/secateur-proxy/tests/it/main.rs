@@ -9,6 +9,8 @@ mod canary;
 #[cfg(test)]
 mod canary_controls;
 #[cfg(test)]
+mod client_names;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod demo;

@@ -37,7 +37,22 @@ struct Served {
 
 impl Served {
     async fn start(config: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        Self::run(Command::new(std::env::current_exe().unwrap()), config).await
+    }
+
+    /// With no room for a single byte in any file, as on a full disk.
+    #[cfg(unix)]
+    async fn start_on_a_full_disk(config: &Path) -> Self {
+        let mut command = Command::new("sh");
+        let script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+        command
+            .args(["-c", script, "sh"])
+            .arg(std::env::current_exe().unwrap());
+        Self::run(command, config).await
+    }
+
+    async fn run(mut command: Command, config: &Path) -> Self {
+        let mut child = command
             .args([
                 "--exact",
                 "process::serves_when_it_is_run_as_the_proxy",
@@ -306,4 +321,43 @@ async fn ends_in_ledger(folder: &Path, count: usize) -> Vec<String> {
     }
     ledger.close().await;
     rows.into_iter().map(|row| row.ended).collect()
+}
+
+/// It refused to start.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_proxy_on_a_full_disk_serves_and_says_that_nothing_is_recorded() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("secateur.toml");
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nlog = \"json\"\n[ledger]\nurl = \"sqlite:rows.db\"\n[summaries]\nfolder = \"summaries\"\n[workload.p]\npreset = \"tessera\"\nbudget_ms = 20000\n[upstream]\nopenai = \"{}\"\n",
+        mock.url()
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut served = Served::start_on_a_full_disk(&config).await;
+    let away = served.wait_for("\"event\":\"ledger_away\"").await;
+    assert!(away.contains("rows.db"), "{away}");
+    served.wait_for("\"event\":\"ledger_spool_away\"").await;
+    let get = |path: &'static str| {
+        let (client, url) = (served.client.clone(), served.url.clone());
+        async move {
+            let response = request(&client, &url, Method::GET, path, &[], "").await;
+            whole(response.unwrap()).await
+        }
+    };
+    let ready = get("/readyz").await;
+    assert_eq!(ready.status, 200);
+    let told = String::from_utf8_lossy(&ready.body).into_owned();
+    assert!(told.contains("ledger: nothing is recorded"), "{told}");
+    let page = get("/metrics").await;
+    let page = String::from_utf8_lossy(&page.body).into_owned();
+    for line in ["secateur_ledger_up 0\n", "secateur_ledger_spool_up 0\n"] {
+        assert!(page.contains(line), "{page}");
+    }
+    assert_eq!(served.stack().await, "m7");
+    served.signal("-TERM");
+    assert!(served.child.wait().unwrap().success());
+    let stopped = served.wait_for("\"event\":\"stopped\"").await;
+    assert!(stopped.contains("\"lost_rows\":1"), "{stopped}");
 }
