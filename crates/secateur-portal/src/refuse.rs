@@ -2,32 +2,13 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
-use secateur_ledger::LedgerError;
 
 use crate::pages::message::MessagePage;
 use crate::portal::Portal;
+use crate::refused::Refused;
 use crate::reply;
 use crate::shell::Section;
 use crate::visit::Visit;
-
-/// Why a page was not made.
-pub(crate) enum Refused {
-    NotFound(&'static str),
-    /// What the address takes instead.
-    Method(&'static str),
-    BadForm(&'static str),
-    ForeignForm,
-    Ledger(LedgerError),
-}
-
-impl From<LedgerError> for Refused {
-    fn from(error: LedgerError) -> Self {
-        Self::Ledger(error)
-    }
-}
-
-/// A page, or why there is none.
-pub(crate) type Made = Result<Response<Bytes>, Refused>;
 
 impl Portal {
     pub(crate) fn message(

@@ -17,7 +17,7 @@ use crate::pages::start::StartPage;
 use crate::pages::workloads::WorkloadsPage;
 use crate::plan::PlanView;
 use crate::portal::{Portal, allowed};
-use crate::refuse::{Made, Refused};
+use crate::refused::{Made, Refused};
 use crate::shell::Section;
 use crate::visit::Visit;
 use crate::{link, query, reply};
