@@ -5,6 +5,7 @@ mod arrival;
 mod own_paths;
 mod prepare;
 mod send;
+mod status;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,7 +19,6 @@ use secateur_ledger::Ledger;
 
 use self::answer::{answer, refuse};
 use self::arrival::Arrival;
-use self::arrival::loggable;
 pub(crate) use self::arrival::pick_workload;
 pub(crate) use self::own_paths::own_path;
 use self::prepare::{note, prepare};
@@ -135,12 +135,14 @@ fn arrive(
     let mut route = Route::of(&head.method, &head.uri, &head.headers);
     let grant = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let key = grant.as_ref().ok().and_then(Grant::key);
-    let (workload, unknown) = pick_workload(
-        &config,
-        key.and_then(|key| key.workload.as_ref()),
-        &route,
-        &head.headers,
-    );
+    let of_key = key.and_then(|key| key.workload.as_ref());
+    let picked = pick_workload(&config, of_key, &route, &head.headers);
+    let untouched = picked.untouched(&config, &route);
+    let workload = picked.workload;
+    if let Some(untouched) = &untouched {
+        let pruning: Vec<&str> = config.changing_workloads().collect();
+        shared.surfaces.passes_untouched(untouched, &pruning);
+    }
     let at = SystemTime::now();
     let mut event = AuditEvent::at(
         at,
@@ -150,7 +152,7 @@ fn arrive(
         route.dialect,
     );
     event.key = key.map(|key| Arc::clone(&key.name));
-    event.unknown_workload = unknown.map(loggable);
+    event.untouched = untouched;
     event.model = route.path_model.as_deref().map(bounded).map(str::to_owned);
     event.trace = head
         .headers

@@ -27,6 +27,7 @@ use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces, watch_ledger};
+use crate::untouched::UntouchedRequests;
 use crate::upstream::UpstreamClient;
 
 /// Why the proxy did not start.
@@ -70,6 +71,8 @@ pub struct ProxyParts {
     pub canary: Arc<dyn CanaryStore>,
     /// Where cut text is kept and found again. Default nowhere.
     pub ledger: Option<Ledger>,
+    /// Counts requests that pass untouched because of their address.
+    pub untouched: Arc<UntouchedRequests>,
 }
 
 impl ProxyParts {
@@ -86,6 +89,7 @@ impl ProxyParts {
             no_pages: "this proxy has none".to_owned(),
             canary: Arc::new(MemoryStore::default()),
             ledger: None,
+            untouched: Arc::default(),
         }
     }
 }
@@ -118,6 +122,7 @@ impl Proxy {
             no_pages,
             canary,
             ledger,
+            untouched,
         } = parts;
         let config = live.load_full();
         check_access(&config, open)?;
@@ -144,6 +149,7 @@ impl Proxy {
             metrics: Metrics::default(),
             traces,
             sink,
+            untouched,
         });
         let answers_within = config.timeouts.response_head;
         let shared = Arc::new(Shared {

@@ -61,10 +61,12 @@ Examples:
     Replay(ReplayArgs),
     /// Run the proxy: change one base URL, get pruning per workload.
     #[command(after_help = "\
-Without a configuration every request passes as it is. `secateur config init` writes one to start from.
+Without a configuration there is one workload, `agent`, with preset `steady`. `secateur config init` writes the same as a
+file to change. Requests to the bare base URL, or to a workload that does not exist, pass untouched and are reported.
 
 Examples:
-  secateur serve --config secateur.toml
+  secateur serve
+  secateur serve --config secateur.toml --log json
   ANTHROPIC_BASE_URL=http://127.0.0.1:8787/w/agent claude")]
     Serve(ServeArgs),
     /// Show the proxy at work, without a key or a network: generated sessions, with and without pruning.
@@ -243,11 +245,26 @@ pub(crate) struct PlanArgs {
     pub(crate) show: bool,
 }
 
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogArg {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Pretty,
+    /// None.
+    Off,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The configuration; without it `secateur.toml` here, else built-in defaults.
+    /// The configuration; without it `secateur.toml` here, else the user's own (`secateur config init --user`), else what is
+    /// built in.
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
+    /// How log lines look, over the configuration's. By default pretty on a terminal, else json.
+    #[arg(long, value_enum)]
+    pub(crate) log: Option<LogArg>,
     /// Address and port, over the configuration's.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
@@ -286,6 +303,9 @@ pub(crate) enum ConfigCommand {
         /// The file to write.
         #[arg(default_value = secateur_proxy::cli::CONFIG_NAME, value_hint = ValueHint::FilePath)]
         file: PathBuf,
+        /// Write the user's own file instead, which every command finds in any folder.
+        #[arg(long, conflicts_with = "file")]
+        user: bool,
         /// Replace a file that is there.
         #[arg(long)]
         force: bool,

@@ -18,6 +18,7 @@ mod rank;
 mod receipt;
 mod replay;
 mod show;
+mod start_page;
 mod table;
 
 use std::process::ExitCode;

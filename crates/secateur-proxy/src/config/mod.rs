@@ -3,6 +3,7 @@
 //! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
 
 mod canary;
+mod describe;
 mod error;
 mod file;
 mod policy_text;
@@ -23,7 +24,7 @@ use secateur_core::policy::Policy;
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
 pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, PortalConfig};
-pub use template::TEMPLATE;
+pub use template::{BUILT_IN, TEMPLATE};
 
 use crate::canary::{CanaryOptions, ScorerOptions};
 use crate::limits::{Pace, TimeBudget};
@@ -203,8 +204,8 @@ pub type LiveConfig = Arc<ArcSwap<Config>>;
 pub struct Config {
     /// Where the proxy listens.
     pub listen: SocketAddr,
-    /// How log lines look.
-    pub log: LogFormat,
+    /// How log lines look; `None`: for people on a terminal, else JSON.
+    pub log: Option<LogFormat>,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
     /// The most bytes of bodies that are held in memory at a time, of all requests together.
@@ -267,6 +268,13 @@ impl Config {
     #[must_use]
     pub fn default_workload(&self) -> &Arc<Workload> {
         &self.default
+    }
+
+    /// The names of the workloads that change requests, sorted.
+    pub fn changing_workloads(&self) -> impl Iterator<Item = &str> {
+        let all = self.workloads.values();
+        all.filter(|workload| workload.has_mechanics())
+            .map(|workload| &*workload.name)
     }
 
     /// Every address that requests go to: providers, judges, the collector of traces.

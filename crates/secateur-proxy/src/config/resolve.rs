@@ -28,7 +28,7 @@ pub(super) struct Reader<'r> {
     name: &'r str,
     text: &'r str,
     pub(super) folder: &'r Path,
-    env: &'r dyn Fn(&str) -> Option<String>,
+    pub(super) env: &'r dyn Fn(&str) -> Option<String>,
     files: RefCell<Vec<PathBuf>>,
 }
 

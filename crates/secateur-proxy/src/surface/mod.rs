@@ -9,6 +9,7 @@ mod lines;
 mod log;
 mod metrics;
 mod otlp;
+mod short_line;
 mod tally;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub(crate) use otlp::Traces;
 
 use crate::audit::{AuditEvent, AuditSink};
 use crate::summary::SummaryOutcome;
+use crate::untouched::{Untouched, UntouchedRequests};
 use crate::usage::Usage;
 
 /// See the module.
@@ -30,6 +32,7 @@ pub(crate) struct Surfaces {
     pub(crate) metrics: Metrics,
     pub(crate) traces: Option<Traces>,
     pub(crate) sink: Arc<dyn AuditSink>,
+    pub(crate) untouched: Arc<UntouchedRequests>,
 }
 
 impl Surfaces {
@@ -43,6 +46,14 @@ impl Surfaces {
     ) {
         lines::write_summary_call(&self.log, workload, result, usage, took);
         self.metrics.summary_call(workload, result, usage);
+    }
+
+    /// A request is going to pass untouched because of its address. The first of each kind is a warning in the log;
+    /// `pruning` are the workloads that change requests.
+    pub(crate) fn passes_untouched(&self, untouched: &Untouched, pruning: &[&str]) {
+        if self.untouched.note(untouched) {
+            lines::write_untouched(&self.log, untouched, pruning);
+        }
     }
 
     pub(crate) fn record(&self, event: &AuditEvent) {
