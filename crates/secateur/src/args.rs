@@ -59,6 +59,18 @@ Examples:
   secateur replay sessions.jsonl --compare steady,opencode --html report.html
   secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
     Replay(ReplayArgs),
+    /// Run a coding agent through the proxy: claude, codex, opencode, gemini, pi, or any program.
+    #[command(after_help = "\
+Starts a proxy for this run, or takes the one that `secateur serve` runs; sets what the agent needs by variables,
+arguments and temporary files (the user's own files stay as they are); hands the terminal over; ends with the agent's exit
+code, and says what the run cost and would have cost.
+
+Examples:
+  secateur run claude
+  secateur run codex exec 'fix the tests'
+  secateur run --print opencode
+  secateur run --env OPENAI_BASE_URL python3 app.py")]
+    Run(crate::run::RunArgs),
     /// Run the proxy: change one base URL, get pruning per workload.
     #[command(after_help = "\
 Without a configuration there is one workload, `agent`, with preset `steady`. `secateur config init` writes the same as a

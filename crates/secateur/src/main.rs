@@ -1,6 +1,6 @@
 //! The command-line tool: arguments and wiring only.
 //!
-//! Exit codes: 0 fine, 1 bad input, 2 bad usage.
+//! Exit codes: 0 fine, 1 bad input, 2 bad usage; `run` ends with the agent's own.
 
 mod args;
 mod audit;
@@ -17,6 +17,8 @@ mod prune;
 mod rank;
 mod receipt;
 mod replay;
+mod run;
+mod running;
 mod show;
 mod start_page;
 mod table;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Serve(args) => proxy::serve(&args),
         Command::Demo(args) => proxy::demo(&args),
         Command::Mcp(args) => proxy::mcp(&args),
@@ -82,6 +85,14 @@ impl Failure {
     pub(crate) fn quiet_end() -> Self {
         Self {
             code: 0,
+            message: String::new(),
+        }
+    }
+
+    /// Ends with this code, without a word: all was said already.
+    pub(crate) fn with_code(code: u8) -> Self {
+        Self {
+            code,
             message: String::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod canary;
 mod config_file;
+mod embedded;
 mod keeping;
 mod reload;
 mod serve;
@@ -14,6 +15,7 @@ pub use config_file::{
     CONFIG_NAME, built_in_config, config_check, config_init, find_config, ledger_url, load_config,
     user_config,
 };
+pub use embedded::Embedded;
 pub(crate) use keeping::attach;
 pub use serve::{Announce, ServeOptions, Started, serve};
 pub(crate) use signals::Signals;

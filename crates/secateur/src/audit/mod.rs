@@ -7,7 +7,7 @@ mod outcome;
 mod parquet;
 pub(crate) mod place;
 mod show;
-mod stats;
+pub(crate) mod stats;
 mod tail;
 mod time;
 
