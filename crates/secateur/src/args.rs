@@ -93,6 +93,20 @@ Examples:
   claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload coding
   SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload coding --key-env SECATEUR_KEY")]
     Mcp(McpArgs),
+    /// Tell what works and what does not: configuration, upstreams, keys, ledger, disk, clock, agents, cache hits.
+    #[command(after_help = "\
+Asks no model and spends no token. Ends with 1 if there is an error.
+
+Examples:
+  secateur doctor
+  secateur doctor --offline --json")]
+    Doctor(crate::doctor::DoctorArgs),
+    /// Show on one screen what was saved and paid: today, 7 days, 30 days, by workload and model.
+    #[command(after_help = "\
+Examples:
+  secateur savings
+  secateur savings --watch")]
+    Savings(crate::savings::SavingsArgs),
     /// Write and check the proxy's configuration.
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -7,6 +7,7 @@ mod audit;
 mod canary;
 mod check;
 mod destination;
+mod doctor;
 mod input;
 mod lists;
 mod plan;
@@ -19,6 +20,7 @@ mod receipt;
 mod replay;
 mod run;
 mod running;
+mod savings;
 mod show;
 mod start_page;
 mod table;
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Savings(args) => savings::run(&args),
         Command::Serve(args) => proxy::serve(&args),
         Command::Demo(args) => proxy::demo(&args),
         Command::Mcp(args) => proxy::mcp(&args),

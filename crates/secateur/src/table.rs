@@ -45,6 +45,10 @@ pub(crate) fn red(text: &str) -> String {
     paint(AnsiColor::Red.on_default().bold(), text)
 }
 
+pub(crate) fn amber(text: &str) -> String {
+    paint(AnsiColor::Yellow.on_default(), text)
+}
+
 pub(crate) fn green(text: &str) -> String {
     paint(AnsiColor::Green.on_default(), text)
 }

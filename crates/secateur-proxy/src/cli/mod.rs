@@ -4,6 +4,7 @@ mod canary;
 mod config_file;
 mod embedded;
 mod keeping;
+mod reach;
 mod reload;
 mod serve;
 mod signals;
@@ -17,6 +18,7 @@ pub use config_file::{
 };
 pub use embedded::Embedded;
 pub(crate) use keeping::attach;
+pub use reach::{Reached, reach};
 pub use serve::{Announce, ServeOptions, Started, serve};
 pub(crate) use signals::Signals;
 

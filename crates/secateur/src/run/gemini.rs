@@ -1,7 +1,6 @@
 //! Gemini CLI: `GOOGLE_GEMINI_BASE_URL`, which it follows with an API key alone.
 
 use secateur_proxy::config::Provider;
-use serde_json::Value;
 
 use super::place::{Machine, read_json};
 use super::setup::{BASE, Setup};
@@ -46,13 +45,6 @@ pub(super) fn setup(machine: &Machine) -> Result<Setup, Failure> {
     }
     setup.set(BASE_URL, BASE);
     Ok(setup)
-}
-
-/// The name of the way it is logged in, for `doctor`.
-pub(crate) fn selected(machine: &Machine) -> Option<String> {
-    let settings = read_json(machine.at_home(".gemini/settings.json"))?;
-    let selected = &settings["security"]["auth"]["selectedType"];
-    Value::as_str(selected).map(str::to_owned)
 }
 
 #[cfg(test)]
