@@ -25,7 +25,11 @@ pub fn config_folder(env: Env<'_>) -> Option<PathBuf> {
 
 fn folder(env: Env<'_>, xdg: &str, windows: &str, below_home: &str) -> Option<PathBuf> {
     // The specification says that a relative path is to be ignored.
-    let absolute = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name: &str| {
+        env(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let below_home = if cfg!(target_os = "macos") {
         "Library/Application Support"
     } else {

@@ -58,7 +58,10 @@ impl UntouchedRequests {
         let mut is_first = false;
         let count = counts.entry(kind).or_insert_with(|| {
             is_first = true;
-            UntouchedCount { requests: 0, last: 0 }
+            UntouchedCount {
+                requests: 0,
+                last: 0,
+            }
         });
         count.requests += 1;
         count.last = now();
@@ -83,7 +86,8 @@ mod tests {
         let requests = UntouchedRequests::default();
         assert!(requests.note(&Untouched::NoWorkload));
         assert!(!requests.note(&Untouched::NoWorkload));
-        let firsts = (0..100).filter(|at| requests.note(&Untouched::UnknownWorkload(format!("w{at}"))));
+        let firsts =
+            (0..100).filter(|at| requests.note(&Untouched::UnknownWorkload(format!("w{at}"))));
         assert_eq!(firsts.count(), MAX_NAMES);
         let all = requests.all();
         assert_eq!(all.len(), MAX_NAMES + 1);

@@ -16,6 +16,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  secateur run claude
   secateur prune request.json > pruned.json
   cat request.json | secateur prune --preset tessera --set middle-turns.keep_last_turns=4 | curl …
   secateur plan request.json
@@ -110,6 +111,9 @@ Examples:
     /// Write and check the proxy's configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Make client keys.
+    #[command(subcommand)]
+    Keys(crate::keys::KeysCommand),
     /// Look into the audit ledger: rows, one row explained, exports, savings.
     #[command(subcommand)]
     Audit(crate::audit::args::AuditCommand),

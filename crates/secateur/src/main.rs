@@ -9,6 +9,7 @@ mod check;
 mod destination;
 mod doctor;
 mod input;
+mod keys;
 mod lists;
 mod plan;
 mod policies;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => proxy::demo(&args),
         Command::Mcp(args) => proxy::mcp(&args),
         Command::Config(command) => proxy::config(&command),
+        Command::Keys(command) => keys::run(&command),
         Command::Audit(command) => audit::run(&command),
         Command::Canary(command) => canary::run(&command),
         Command::Rank(args) => rank::run(&args),

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use secateur_portal::{Catalog, Portal, PortalOptions, PortalToken, WorkloadInfo};
 use secateur_proxy::config::{LiveConfig, Workload};
-use secateur_proxy::{
-    MakePages, Pages, PagesParts, Untouched, UntouchedCount, UntouchedRequests,
-};
+use secateur_proxy::{MakePages, Pages, PagesParts, Untouched, UntouchedCount, UntouchedRequests};
 
 #[derive(Debug)]
 struct Running {

@@ -150,7 +150,11 @@ impl Screen {
         };
         let named = |(name, sum): (&str, Sum)| (name_of(name), sum);
         Self {
-            times: vec![("today", since(1)), ("7 days", since(7)), ("30 days", since(DAYS))],
+            times: vec![
+                ("today", since(1)),
+                ("7 days", since(7)),
+                ("30 days", since(DAYS)),
+            ],
             days: (0..DAYS).rev().map(saved).collect(),
             workloads: largest(by_workload.into_iter().map(named)),
             models: largest(models.iter().map(of_model)),
@@ -177,12 +181,21 @@ impl Screen {
         if all.requests == 0 {
             return "No requests in the last 30 days. Start with: secateur run claude".to_owned();
         }
-        let times = self.times.iter().map(|(name, sum)| ((*name).to_owned(), *sum));
+        let times = self
+            .times
+            .iter()
+            .map(|(name, sum)| ((*name).to_owned(), *sum));
         let mut screen = format!("{}\n", lines("UTC days", times));
         let saved: Vec<f64> = self.days.iter().map(|(_, saved)| *saved).collect();
         screen += &format!("\n{}  {}\n", bold("saved per day"), sparkline(&saved));
-        screen += &format!("\n{}\n", lines("30 days, by workload", self.workloads.iter().cloned()));
-        screen += &format!("\n{}\n", lines("30 days, by model", self.models.iter().cloned()));
+        screen += &format!(
+            "\n{}\n",
+            lines("30 days, by workload", self.workloads.iter().cloned())
+        );
+        screen += &format!(
+            "\n{}\n",
+            lines("30 days, by model", self.models.iter().cloned())
+        );
         screen += "\nAt list prices; saved is net of the cache that a cut rewrites.";
         if self.shadow_usd > 0.0 {
             screen += &format!(
@@ -216,9 +229,15 @@ fn lines(name: &str, all: impl Iterator<Item = (String, Sum)>) -> String {
         let saved = usd(sum.saved);
         rows.add_row([
             Cell::new(name),
-            Cell::new(thousands(usize::try_from(sum.requests).unwrap_or(usize::MAX))),
+            Cell::new(thousands(
+                usize::try_from(sum.requests).unwrap_or(usize::MAX),
+            )),
             Cell::new(usd(sum.paid)),
-            if sum.saved < 0.0 { red_cell(saved) } else { green_cell(saved) },
+            if sum.saved < 0.0 {
+                red_cell(saved)
+            } else {
+                green_cell(saved)
+            },
             Cell::new(sum.percent()),
         ]);
     }
@@ -264,7 +283,11 @@ mod tests {
     fn days_add_up_and_comparing_answers_is_taken_off() {
         let now = 20_000 * DAY_MS + 5;
         let day = |back: i64| day_of(now - back * DAY_MS);
-        let days = [totals(&day(0), 2, 1.0, 0.5), totals(&day(6), 3, 1.0, 0.5), totals(&day(7), 4, 1.0, 0.0)];
+        let days = [
+            totals(&day(0), 2, 1.0, 0.5),
+            totals(&day(6), 3, 1.0, 0.5),
+            totals(&day(7), 4, 1.0, 0.0),
+        ];
         let shadow = [ShadowCost {
             day: day(0),
             workload: "agent".into(),
@@ -282,9 +305,15 @@ mod tests {
         assert_eq!(sums, [(2, 1.0, 0.25), (5, 2.0, 0.75), (9, 3.0, 0.75)]);
         assert_eq!(screen.workloads[0].1.saved, 0.75);
         let shown = anstream::adapter::strip_str(&screen.show()).to_string();
-        assert!(shown.contains("$0.2500") && shown.contains("20 %"), "{shown}");
+        assert!(
+            shown.contains("$0.2500") && shown.contains("20 %"),
+            "{shown}"
+        );
         assert!(!shown.contains('\u{1b}'), "{shown}");
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(
+            shown.lines().all(|line| line.chars().count() <= 80),
+            "{shown}"
+        );
         assert!(Screen::default().show().starts_with("No requests"));
     }
 
@@ -296,9 +325,21 @@ mod tests {
 
     #[test]
     fn a_long_list_ends_with_the_rest_in_sum() {
-        let all = (0..10).map(|at| (format!("m{at}"), Sum { requests: 1, paid: f64::from(at), saved: 0.0 }));
+        let all = (0..10).map(|at| {
+            (
+                format!("m{at}"),
+                Sum {
+                    requests: 1,
+                    paid: f64::from(at),
+                    saved: 0.0,
+                },
+            )
+        });
         let shown = largest(all);
         assert_eq!(shown.len(), MAX_LINES + 1);
-        assert_eq!((shown[0].0.as_str(), shown[MAX_LINES].0.as_str()), ("m9", "2 others"));
+        assert_eq!(
+            (shown[0].0.as_str(), shown[MAX_LINES].0.as_str()),
+            ("m9", "2 others")
+        );
     }
 }

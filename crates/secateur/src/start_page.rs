@@ -68,8 +68,14 @@ fn first<'w>(workloads: impl Iterator<Item = &'w Workload>) -> Option<&'w Worklo
 /// Lines to copy.
 fn clients(base: &str) -> String {
     let lines = [
-        ("Any agent, set up for you", "secateur run claude   # codex, opencode, gemini, pi".to_owned()),
-        ("Claude Code", format!("ANTHROPIC_BASE_URL={base} ENABLE_TOOL_SEARCH=true claude")),
+        (
+            "Any agent, set up for you",
+            "secateur run claude   # codex, opencode, gemini, pi".to_owned(),
+        ),
+        (
+            "Claude Code",
+            format!("ANTHROPIC_BASE_URL={base} ENABLE_TOOL_SEARCH=true claude"),
+        ),
         ("Anthropic SDK", format!("ANTHROPIC_BASE_URL={base}")),
         ("OpenAI SDK", format!("OPENAI_BASE_URL={base}/v1")),
         ("Gemini CLI, SDK", format!("GOOGLE_GEMINI_BASE_URL={base}")),

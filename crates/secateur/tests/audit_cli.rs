@@ -371,9 +371,12 @@ fn a_bad_configuration_is_told_as_by_config_check() {
         (Some("listen = \n"), "c.toml:1: "),
         (
             Some("log = \"json\"\n[ledgr]\n"),
-            "c.toml:2: unknown field `ledgr`",
+            "c.toml:2: unknown key `ledgr`: did you mean `ledger`?",
         ),
-        (Some("[ledger]\nurl = 3\n"), "c.toml:2: invalid type"),
+        (
+            Some("[ledger]\nurl = 3\n"),
+            "c.toml:2: expected a text in quotes, found 3",
+        ),
         (
             Some("[ledger]\nurl = \"mysql:x\"\n"),
             "c.toml:2: ledger.url: expected",

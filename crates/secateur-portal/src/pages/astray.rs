@@ -29,9 +29,10 @@ impl Astray {
         let line = |(untouched, count): &(Untouched, UntouchedCount)| {
             let (workload, what) = match untouched {
                 Untouched::NoWorkload => (None, "to the bare base URL"),
-                Untouched::UnknownWorkload(name) if name.is_empty() => {
-                    (None, "to other workloads that the configuration does not have")
-                }
+                Untouched::UnknownWorkload(name) if name.is_empty() => (
+                    None,
+                    "to other workloads that the configuration does not have",
+                ),
                 Untouched::UnknownWorkload(name) => (Some(name.clone()), ""),
             };
             let requests = count.requests;
@@ -60,7 +61,10 @@ mod tests {
     fn each_address_has_a_line() {
         let count = |requests| UntouchedCount { requests, last: 0 };
         let named = Untouched::UnknownWorkload("codng".into());
-        let astray = Astray::of(&[(Untouched::NoWorkload, count(1)), (named, count(1200))], &[]);
+        let astray = Astray::of(
+            &[(Untouched::NoWorkload, count(1)), (named, count(1200))],
+            &[],
+        );
         let lines: Vec<_> = astray
             .lines
             .iter()

@@ -138,9 +138,7 @@ pub fn user_config() -> Option<PathBuf> {
 pub fn find_config(named: Option<PathBuf>) -> Option<PathBuf> {
     let exists = |path: &PathBuf| path.exists();
     let here = || Some(PathBuf::from(CONFIG_NAME)).filter(exists);
-    named
-        .or_else(here)
-        .or_else(|| user_config().filter(exists))
+    named.or_else(here).or_else(|| user_config().filter(exists))
 }
 
 fn env(name: &str) -> Option<String> {

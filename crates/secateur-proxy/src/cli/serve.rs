@@ -109,7 +109,10 @@ fn tell_started(log: &Log, started: &Started, announce: Option<&Announce>) {
     }
     let file = started.file.as_ref();
     let source = file.map_or("built-in".to_owned(), |path| path.display().to_string());
-    let fields = [("url", started.url.as_str().into()), ("config", source.into())];
+    let fields = [
+        ("url", started.url.as_str().into()),
+        ("config", source.into()),
+    ];
     log.line("info", "listening", &fields);
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
+use secateur_core::policy::{meant, plain_words};
 use toml::Spanned;
 
 use super::error::ConfigError;
@@ -66,7 +67,12 @@ fn parse<'r>(
 ) -> Result<(Reader<'r>, File), ConfigError> {
     let file = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
-        ConfigError::at(name, text, at, error.message())
+        let plain = plain_words(error.message());
+        let message = match meant(error.message()) {
+            Some(hint) => format!("{plain}: {hint}"),
+            None => plain,
+        };
+        ConfigError::at(name, text, at, message)
     })?;
     let reader = Reader {
         name,

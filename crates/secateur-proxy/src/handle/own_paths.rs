@@ -57,7 +57,11 @@ pub(crate) fn own_path(
 }
 
 /// Whoever is on this machine, or has a client key. A page of another name that resolves to this machine is not on it.
-pub(super) fn may_read_metrics(shared: &Shared, config: &Config, request: &Request<Incoming>) -> bool {
+pub(super) fn may_read_metrics(
+    shared: &Shared,
+    config: &Config,
+    request: &Request<Incoming>,
+) -> bool {
     let (headers, uri) = (request.headers(), request.uri());
     if config.is_loopback() {
         let portal = config.portal.as_ref();

@@ -157,7 +157,11 @@ async fn the_bare_base_url_passes_through_and_is_told() {
     let log = log.text();
     assert_eq!(log.matches("\"event\":\"no_workload\"").count(), 1, "{log}");
     assert!(log.contains("\"workloads\":\"p\""), "{log}");
-    assert_eq!(log.matches("\"untouched\":\"no-workload\"").count(), 2, "{log}");
+    assert_eq!(
+        log.matches("\"untouched\":\"no-workload\"").count(),
+        2,
+        "{log}"
+    );
     // Where nothing is on anywhere, passing through is what was asked for.
     let stage = Stage::new("[workload.q]\n").await;
     let answer = stage.post(path, &[], body()).await;
@@ -172,10 +176,18 @@ async fn our_own_commands_can_ask_what_a_proxy_does() {
     assert_eq!(status["needs_key"], false);
     let workloads = status["workloads"].as_array().unwrap();
     let of = |name: &str| workloads.iter().find(|one| one["name"] == name).unwrap();
-    assert_eq!((&of("p")["changes"], &of("default")["changes"]), (&true.into(), &false.into()));
-    assert_eq!(of("p")["upstream"]["openai"], format!("{}/", stage.mock.url()));
+    assert_eq!(
+        (&of("p")["changes"], &of("default")["changes"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(
+        of("p")["upstream"]["openai"],
+        format!("{}/", stage.mock.url())
+    );
     let foreign = [("host", "evil.example")];
-    let answer = stage.send(Method::GET, "/secateur/status", &foreign, "").await;
+    let answer = stage
+        .send(Method::GET, "/secateur/status", &foreign, "")
+        .await;
     assert_eq!(answer.status(), 401);
 }
 

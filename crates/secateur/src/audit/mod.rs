@@ -1,6 +1,7 @@
 //! `secateur audit`: what the ledger knows, in the terminal.
 
 pub(crate) mod args;
+mod by_prefix;
 mod columns;
 mod export;
 mod outcome;

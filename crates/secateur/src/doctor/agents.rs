@@ -28,7 +28,10 @@ pub(super) fn findings(machine: &Machine, listen: Option<SocketAddr>) -> Vec<Fin
         }
     }
     if !missing.is_empty() {
-        all.push(Finding::ok("agents", format!("not installed: {}", missing.join(", "))));
+        all.push(Finding::ok(
+            "agents",
+            format!("not installed: {}", missing.join(", ")),
+        ));
     }
     all
 }
@@ -45,27 +48,42 @@ impl Way<'_> {
         let name = agent.program();
         let run = format!("secateur run {name}");
         let Some(url) = url else {
-            return Finding::ok(name, format!("goes to its provider directly; through the proxy with `{run}`"));
+            return Finding::ok(
+                name,
+                format!("goes to its provider directly; through the proxy with `{run}`"),
+            );
         };
         let Some(listen) = self.listen.filter(|listen| is_at(url, *listen)) else {
-            return Finding::ok(name, format!("goes to {url}; through the proxy and then there with `{run}`"));
+            return Finding::ok(
+                name,
+                format!("goes to {url}; through the proxy and then there with `{run}`"),
+            );
         };
         if !url.contains("/w/") {
             let todo = format!("use http://{listen}/w/agent, or `{run}`");
-            return Finding::warning(name, format!("goes to {url}, which prunes nothing: it names no workload"), todo);
+            return Finding::warning(
+                name,
+                format!("goes to {url}, which prunes nothing: it names no workload"),
+                todo,
+            );
         }
         Finding::ok(name, format!("goes through the proxy: {url}"))
     }
 
     fn claude(&self) -> Vec<Finding> {
         let settings = read_json(claude::user_settings(self.machine));
-        let set = |name: &str| claude::set_by(settings.as_ref(), name).or_else(|| self.machine.var(name));
+        let set =
+            |name: &str| claude::set_by(settings.as_ref(), name).or_else(|| self.machine.var(name));
         let url = set("ANTHROPIC_BASE_URL");
         let mut all = vec![self.judge(Agent::Claude, url.as_deref())];
         let is_on = set(claude::TOOL_SEARCH).is_some_and(|value| is_yes(&value));
         if url.is_some() && !is_on {
             let words = "tool search is off: Claude Code switches it off for a base URL of another host, and sends all tools with every request";
-            all.push(Finding::warning("claude", words, "set ENABLE_TOOL_SEARCH=true; `secateur run claude` does"));
+            all.push(Finding::warning(
+                "claude",
+                words,
+                "set ENABLE_TOOL_SEARCH=true; `secateur run claude` does",
+            ));
         }
         all
     }
@@ -73,7 +91,8 @@ impl Way<'_> {
     fn codex(&self) -> Vec<Finding> {
         let folder = self.machine.folder_of("CODEX_HOME", ".codex");
         let config = read_toml(folder.map(|folder| folder.join("config.toml"))).unwrap_or_default();
-        let text = |value: Option<&toml::Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        let text =
+            |value: Option<&toml::Value>| value.and_then(|value| value.as_str().map(str::to_owned));
         let chosen = text(config.get("model_provider")).filter(|name| name != "openai");
         let provider = chosen.and_then(|name| config.get("model_providers")?.get(&name).cloned());
         let url = match &provider {
@@ -81,12 +100,17 @@ impl Way<'_> {
             None => text(config.get("openai_base_url")),
         };
         let mut all = vec![self.judge(Agent::Codex, url.as_deref())];
-        let sockets = provider.as_ref().and_then(|provider| provider.get("supports_websockets"));
+        let sockets = provider
+            .as_ref()
+            .and_then(|provider| provider.get("supports_websockets"));
         let uses_sockets = match &provider {
             Some(_) => sockets.and_then(toml::Value::as_bool) == Some(true),
             None => true,
         };
-        let is_ours = self.listen.zip(url.as_deref()).is_some_and(|(listen, url)| is_at(url, listen));
+        let is_ours = self
+            .listen
+            .zip(url.as_deref())
+            .is_some_and(|(listen, url)| is_at(url, listen));
         if is_ours && uses_sockets {
             let words = "tries a WebSocket first; the proxy answers 426 and codex falls back to plain requests at once";
             all.push(Finding::ok("codex", words));
@@ -94,7 +118,10 @@ impl Way<'_> {
         let words = match login(self.machine) {
             Login::Variable(name) => format!("uses the key in {name}"),
             Login::Key => "is logged in with a key".to_owned(),
-            Login::ChatGpt => "is logged in with ChatGPT; `secateur run codex` sends its requests on to ChatGPT".to_owned(),
+            Login::ChatGpt => {
+                "is logged in with ChatGPT; `secateur run codex` sends its requests on to ChatGPT"
+                    .to_owned()
+            }
             Login::Unknown => "is not logged in with a file that could be read".to_owned(),
         };
         all.push(Finding::ok("codex", words));
@@ -103,8 +130,13 @@ impl Way<'_> {
 
     fn opencode(&self) -> Vec<Finding> {
         let folder = self.machine.folder_of("XDG_CONFIG_HOME", ".config");
-        let config = read_json(folder.map(|folder| folder.join("opencode/opencode.json"))).unwrap_or_default();
-        let url = |name: &str| config["provider"][name]["options"]["baseURL"].as_str().map(str::to_owned);
+        let config = read_json(folder.map(|folder| folder.join("opencode/opencode.json")))
+            .unwrap_or_default();
+        let url = |name: &str| {
+            config["provider"][name]["options"]["baseURL"]
+                .as_str()
+                .map(str::to_owned)
+        };
         let url = ["anthropic", "openai", "google"].into_iter().find_map(url);
         let mut all = vec![self.judge(Agent::Opencode, url.as_deref())];
         if let Some(note) = opencode::chatgpt_note(self.machine) {
@@ -124,7 +156,11 @@ impl Way<'_> {
     fn pi(&self) -> Vec<Finding> {
         let folder = self.machine.folder_of("PI_CODING_AGENT_DIR", ".pi/agent");
         let models = read_json(folder.map(|folder| folder.join("models.json"))).unwrap_or_default();
-        let url = |name: &str| models["providers"][name]["baseUrl"].as_str().map(str::to_owned);
+        let url = |name: &str| {
+            models["providers"][name]["baseUrl"]
+                .as_str()
+                .map(str::to_owned)
+        };
         let url = ["anthropic", "openai", "google"].into_iter().find_map(url);
         vec![self.judge(Agent::Pi, url.as_deref())]
     }
@@ -150,16 +186,28 @@ mod tests {
         let listen: SocketAddr = "127.0.0.1:8787".parse().unwrap();
         let graded = |variables: &[(&str, &str)]| {
             let machine = Machine::with(Path::new("/"), variables);
-            let way = Way { machine: &machine, listen: Some(listen) };
-            way.claude().iter().map(|finding| finding.grade).collect::<Vec<_>>()
+            let way = Way {
+                machine: &machine,
+                listen: Some(listen),
+            };
+            way.claude()
+                .iter()
+                .map(|finding| finding.grade)
+                .collect::<Vec<_>>()
         };
         let url = "ANTHROPIC_BASE_URL";
         assert_eq!(graded(&[]), [Grade::Ok]);
-        let good = [(url, "http://127.0.0.1:8787/w/agent"), ("ENABLE_TOOL_SEARCH", "true")];
+        let good = [
+            (url, "http://127.0.0.1:8787/w/agent"),
+            ("ENABLE_TOOL_SEARCH", "true"),
+        ];
         assert_eq!(graded(&good), [Grade::Ok]);
         let bare = [(url, "http://localhost:8787")];
         assert_eq!(graded(&bare), [Grade::Warning, Grade::Warning]);
-        let elsewhere = [(url, "https://gateway.example"), ("ENABLE_TOOL_SEARCH", "1")];
+        let elsewhere = [
+            (url, "https://gateway.example"),
+            ("ENABLE_TOOL_SEARCH", "1"),
+        ];
         assert_eq!(graded(&elsewhere), [Grade::Ok]);
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn findings(config: &Config) -> Vec<Finding> {
         return Vec::new();
     };
     // What is wrong with the ledger is told elsewhere.
-    let Ok(Ok(ledger)) = crate::audit::wait(Ledger::open_for_reading(ledger.url.reveal(), None)) else {
+    let Ok(Ok(ledger)) = crate::audit::wait(Ledger::open_for_reading(ledger.url.reveal(), None))
+    else {
         return Vec::new();
     };
     match answer(ledger.rows(&Filter::default(), None, ROWS)) {
@@ -38,11 +39,19 @@ fn of_rows(rows: &[Row]) -> Vec<Finding> {
     let failed = count(|row| row.status >= 400);
     if failed > 0 {
         let words = format!("{} of the last {} failed", failed, asked.len());
-        all.push(Finding::warning("requests", words, "secateur audit tail --trouble"));
+        all.push(Finding::warning(
+            "requests",
+            words,
+            "secateur audit tail --trouble",
+        ));
     }
     let unpruned = count(|row| row.failed_open.is_some());
     if unpruned > 0 {
-        let words = format!("{} unpruned in doubt, of the last {}", counted(unpruned, "request"), asked.len());
+        let words = format!(
+            "{} unpruned in doubt, of the last {}",
+            counted(unpruned, "request"),
+            asked.len()
+        );
         let todo = "secateur audit tail --trouble; over-budget: raise budget_ms of the workload";
         all.push(Finding::warning("requests", words, todo));
     }
@@ -61,7 +70,10 @@ fn cache(asked: &[&Row]) -> Finding {
         return Finding::ok("cache", "too few requests to judge");
     }
     let share = read as f64 / input as f64;
-    let words = format!("{:.0} % of the input of the last {requests} requests was read from the cache", share * 100.0);
+    let words = format!(
+        "{:.0} % of the input of the last {requests} requests was read from the cache",
+        share * 100.0
+    );
     if share < LOW_SHARE {
         let todo = "secateur audit show ID says for each request why the cache was missed";
         return Finding::warning("cache", words, todo);

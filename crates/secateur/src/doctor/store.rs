@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use secateur_ledger::{GroupBy, Filter, Ledger, LedgerError};
+use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError};
 use secateur_proxy::Config;
 
 use super::finding::Finding;
@@ -18,7 +18,11 @@ const NO_ROOM: u64 = 100 * MB;
 pub(super) fn findings(config: &Config) -> Vec<Finding> {
     let Some(ledger) = &config.ledger else {
         let todo = "[ledger] enabled = true";
-        return vec![Finding::warning("ledger", "off: no savings, no audit, no portal", todo)];
+        return vec![Finding::warning(
+            "ledger",
+            "off: no savings, no audit, no portal",
+            todo,
+        )];
     };
     let url = ledger.url.reveal();
     let mut all = vec![rows(url)];
@@ -33,14 +37,19 @@ fn rows(url: &str) -> Finding {
     // The address of a server may hold a password.
     let place = file.unwrap_or("PostgreSQL");
     if file.is_some_and(|file| !Path::new(file).exists()) {
-        return Finding::ok("ledger", format!("{place}: not there yet; the first request makes it"));
+        return Finding::ok(
+            "ledger",
+            format!("{place}: not there yet; the first request makes it"),
+        );
     }
     let opened = crate::audit::wait(Ledger::open_for_reading(url, None));
     let ledger = match opened {
         Ok(Ok(ledger)) => ledger,
         Ok(Err(error)) => {
             let todo = match &error {
-                LedgerError::OlderSchema { .. } => "start `secateur serve` once: it brings the ledger forward",
+                LedgerError::OlderSchema { .. } => {
+                    "start `secateur serve` once: it brings the ledger forward"
+                }
                 _ => "check [ledger] in the configuration, and who may read the file",
             };
             return Finding::error("ledger", format!("{place}: {error}"), todo);
@@ -50,9 +59,16 @@ fn rows(url: &str) -> Finding {
     match answer(ledger.totals(&Filter::default(), GroupBy::All)) {
         Ok(totals) => {
             let requests = totals.first().map_or(0, |totals| totals.requests);
-            Finding::ok("ledger", format!("{place}: {}", counted(requests, "request")))
+            Finding::ok(
+                "ledger",
+                format!("{place}: {}", counted(requests, "request")),
+            )
         }
-        Err(error) => Finding::error("ledger", error.message, "restore the file from a backup, or move it away"),
+        Err(error) => Finding::error(
+            "ledger",
+            error.message,
+            "restore the file from a backup, or move it away",
+        ),
     }
 }
 
@@ -100,7 +116,11 @@ mod tests {
         let file = folder.path().join("l.db");
         let url = format!("sqlite:{}", file.display());
         assert_eq!(rows(&url).grade, Grade::Ok);
-        std::fs::write(&file, "not a database, but a text that is long enough to be read as one".repeat(99)).unwrap();
+        std::fs::write(
+            &file,
+            "not a database, but a text that is long enough to be read as one".repeat(99),
+        )
+        .unwrap();
         assert_eq!(rows(&url).grade, Grade::Error);
     }
 }

@@ -34,7 +34,11 @@ pub(super) fn findings(config: &Config) -> Result<Vec<Finding>, Failure> {
             }
             Err(error) => {
                 let todo = "check the network, a firewall, and upstream in the configuration; ca_file for a certificate of your own";
-                found.push(Finding::error("upstream", format!("{address}: {error}"), todo));
+                found.push(Finding::error(
+                    "upstream",
+                    format!("{address}: {error}"),
+                    todo,
+                ));
             }
         }
     }
@@ -46,7 +50,11 @@ fn answered(address: &str, reached: &Reached) -> Finding {
     let words = format!("{address} answers in {} ms", reached.took.as_millis());
     if reached.status >= 500 {
         let words = format!("{words}, with status {}", reached.status);
-        return Finding::warning("upstream", words, "try again; see the provider's status page");
+        return Finding::warning(
+            "upstream",
+            words,
+            "try again; see the provider's status page",
+        );
     }
     Finding::ok("upstream", words)
 }
@@ -76,8 +84,16 @@ fn clock(skew: Option<i64>) -> Finding {
     match skew {
         None => Finding::warning("clock", "not compared: no upstream told the time", ""),
         Some(skew) if skew.abs() > MAX_SKEW_S => {
-            let words = format!("{} s {} the upstream's", skew.abs(), if skew > 0 { "ahead of" } else { "behind" });
-            Finding::warning("clock", words, "set the clock; switch time synchronisation on")
+            let words = format!(
+                "{} s {} the upstream's",
+                skew.abs(),
+                if skew > 0 { "ahead of" } else { "behind" }
+            );
+            Finding::warning(
+                "clock",
+                words,
+                "set the clock; switch time synchronisation on",
+            )
         }
         Some(_) => Finding::ok("clock", "agrees with the upstream's"),
     }
@@ -91,7 +107,10 @@ mod tests {
     #[test]
     fn dates_of_headers_are_read_and_a_wrong_clock_is_told() {
         assert_eq!(http_date("Thu, 01 Jan 1970 00:01:05 GMT"), Some(65));
-        assert_eq!(http_date("Wed, 18 Nov 2026 03:46:42 GMT"), Some(1_794_973_602));
+        assert_eq!(
+            http_date("Wed, 18 Nov 2026 03:46:42 GMT"),
+            Some(1_794_973_602)
+        );
         assert_eq!(http_date("yesterday"), None);
         assert_eq!(clock(Some(-300)).grade, Grade::Warning);
         assert_eq!(clock(Some(3)).grade, Grade::Ok);

@@ -100,7 +100,9 @@ fn code(status: ExitStatus) -> u8 {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return u8::try_from(128 + signal).unwrap_or(u8::MAX);
     }
-    status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1))
+    status
+        .code()
+        .map_or(1, |code| u8::try_from(code).unwrap_or(1))
 }
 
 #[cfg(all(test, unix))]
@@ -123,7 +125,10 @@ mod tests {
         assert_eq!(ends_with("exit $GIVEN"), 7);
         assert_eq!(ends_with("kill -KILL $$"), 128 + 9);
         // The shell asks its parent to end; the parent passes that on.
-        assert_eq!(ends_with("trap 'exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"), 5);
+        assert_eq!(
+            ends_with("trap 'exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"),
+            5
+        );
         // Ctrl-C reaches both; it ends the agent only if the agent wants that.
         assert_eq!(ends_with("kill -INT $PPID; sleep 0.1; exit 3"), 3);
     }

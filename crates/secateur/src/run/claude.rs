@@ -51,15 +51,20 @@ pub(super) fn setup(machine: &Machine, given: &[OsString]) -> Result<Setup, Fail
     }
     // What the user's own settings say counts; what comes with a project does not decide where credentials go.
     let by_user = set_by(user.as_ref(), BASE_URL);
-    let by_project = ["settings.json", "settings.local.json"].iter().find_map(|name| {
-        let file = machine.folder.join(".claude").join(name);
-        set_by(read_json(Some(file)).as_ref(), BASE_URL)
-    });
+    let by_project = ["settings.json", "settings.local.json"]
+        .iter()
+        .find_map(|name| {
+            let file = machine.folder.join(".claude").join(name);
+            set_by(read_json(Some(file)).as_ref(), BASE_URL)
+        });
     if let Some(url) = by_user.clone().or_else(|| machine.var(BASE_URL)) {
         setup.send_to(Provider::Anthropic, &url, BASE_URL)?;
     }
     if by_user.or(by_project).is_some() {
-        if given.iter().any(|argument| argument.to_string_lossy().starts_with("--settings")) {
+        if given
+            .iter()
+            .any(|argument| argument.to_string_lossy().starts_with("--settings"))
+        {
             return Err(Failure::bad_usage(format!(
                 "a settings file of Claude Code sets {BASE_URL}, which wins over the environment, and --settings is given: take {BASE_URL} out of the file, or leave out --settings"
             )));
@@ -80,7 +85,11 @@ mod tests {
         let at = home.path().display().to_string();
         let machine = Machine::with(&home.path().join("project"), &[("HOME", &at)]);
         let plain = setup(&machine, &[]).unwrap();
-        let names: Vec<&str> = plain.variables.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = plain
+            .variables
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         assert_eq!(names, [BASE_URL, TOOL_SEARCH]);
         assert!(plain.arguments.is_empty() && plain.upstreams.is_empty());
         let write = |path: &str, url: &str| {
@@ -94,7 +103,10 @@ mod tests {
         assert_eq!(by_project.arguments[0].0, "--settings");
         write(".claude/settings.json", "https://gateway.example");
         let by_user = setup(&machine, &[]).unwrap();
-        assert_eq!(by_user.upstreams[&Provider::Anthropic].host(), Some("gateway.example"));
+        assert_eq!(
+            by_user.upstreams[&Provider::Anthropic].host(),
+            Some("gateway.example")
+        );
         assert!(setup(&machine, &["--settings=x".into()]).is_err());
     }
 
@@ -103,6 +115,10 @@ mod tests {
         let folder = std::path::Path::new("/nowhere");
         let machine = Machine::with(folder, &[("CLAUDE_CODE_USE_BEDROCK", "1")]);
         let error = setup(&machine, &[]).unwrap_err();
-        assert!(error.message.contains("Amazon Bedrock"), "{}", error.message);
+        assert!(
+            error.message.contains("Amazon Bedrock"),
+            "{}",
+            error.message
+        );
     }
 }

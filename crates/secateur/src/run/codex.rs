@@ -64,7 +64,11 @@ pub(super) fn setup(machine: &Machine) -> Result<Setup, Failure> {
     let elsewhere = config.get("openai_base_url").and_then(toml::Value::as_str);
     let base = match (elsewhere, login) {
         (Some(url), _) => {
-            setup.send_to(Provider::Openai, url, "openai_base_url in codex's config.toml")?;
+            setup.send_to(
+                Provider::Openai,
+                url,
+                "openai_base_url in codex's config.toml",
+            )?;
             BASE.to_owned()
         }
         (None, Login::ChatGpt) => {
@@ -106,7 +110,10 @@ fn own_provider(setup: &mut Setup, config: &toml::Table, name: &str) -> Result<(
         )));
     }
     setup.argue(&["-c", &format!("model_providers.{name}.base_url=\"{BASE}\"")]);
-    setup.argue(&["-c", &format!("model_providers.{name}.supports_websockets=false")]);
+    setup.argue(&[
+        "-c",
+        &format!("model_providers.{name}.supports_websockets=false"),
+    ]);
     Ok(())
 }
 
@@ -124,9 +131,15 @@ mod tests {
     fn each_login_has_its_own_upstream_and_credential() {
         let home = tempfile::tempdir().unwrap();
         let at = home.path().display().to_string();
-        let machine = Machine::with(Path::new("/"), &[("CODEX_HOME", &at), ("OPENAI_API_KEY", "k")]);
+        let machine = Machine::with(
+            Path::new("/"),
+            &[("CODEX_HOME", &at), ("OPENAI_API_KEY", "k")],
+        );
         let keyed = arguments(&setup(&machine).unwrap());
-        assert!(keyed.contains("{base}/v1") && keyed.contains("env_key=\"OPENAI_API_KEY\""), "{keyed}");
+        assert!(
+            keyed.contains("{base}/v1") && keyed.contains("env_key=\"OPENAI_API_KEY\""),
+            "{keyed}"
+        );
         assert!(keyed.contains("supports_websockets=false"), "{keyed}");
         let auth = r#"{"OPENAI_API_KEY":null,"tokens":{"access_token":"x"}}"#;
         std::fs::write(home.path().join("auth.json"), auth).unwrap();
@@ -145,7 +158,10 @@ mod tests {
         let text = "model_provider = \"corp\"\n[model_providers.corp]\nbase_url = \"https://corp.example/v1\"\n";
         std::fs::write(&config, text).unwrap();
         let corp = setup(&machine).unwrap();
-        assert_eq!(corp.upstreams[&Provider::Openai].to_string(), "https://corp.example/v1");
+        assert_eq!(
+            corp.upstreams[&Provider::Openai].to_string(),
+            "https://corp.example/v1"
+        );
         assert!(arguments(&corp).starts_with("-c model_providers.corp.base_url=\"{base}\""));
         std::fs::write(&config, "model_provider = \"ollama\"\n").unwrap();
         assert!(setup(&machine).unwrap_err().message.contains("ollama"));

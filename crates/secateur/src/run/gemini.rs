@@ -28,8 +28,12 @@ pub(crate) fn obstacle(machine: &Machine) -> Option<String> {
             "Gemini CLI is set up for Vertex AI, which this proxy does not speak. {use_key}"
         )),
         Some(_) => None,
-        None if machine.is_on("GOOGLE_GENAI_USE_VERTEXAI") || machine.is_on("GOOGLE_GENAI_USE_GCA") => {
-            Some(format!("the environment sets Gemini CLI up for Google Cloud, which this proxy does not speak. {use_key}"))
+        None if machine.is_on("GOOGLE_GENAI_USE_VERTEXAI")
+            || machine.is_on("GOOGLE_GENAI_USE_GCA") =>
+        {
+            Some(format!(
+                "the environment sets Gemini CLI up for Google Cloud, which this proxy does not speak. {use_key}"
+            ))
         }
         None => None,
     }
@@ -62,6 +66,11 @@ mod tests {
         std::fs::create_dir(home.path().join(".gemini")).unwrap();
         let settings = r#"{"security":{"auth":{"selectedType":"oauth-personal"}}}"#;
         std::fs::write(home.path().join(".gemini/settings.json"), settings).unwrap();
-        assert!(setup(&machine).unwrap_err().message.contains("Google account"));
+        assert!(
+            setup(&machine)
+                .unwrap_err()
+                .message
+                .contains("Google account")
+        );
     }
 }

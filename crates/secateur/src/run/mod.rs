@@ -42,7 +42,12 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     print: bool,
     /// The agent (claude, codex, opencode, gemini, pi) or another program, and its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "AGENT")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "AGENT"
+    )]
     command: Vec<OsString>,
 }
 
@@ -61,8 +66,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let machine = Machine::here();
     let program = machine.find_program(name).ok_or_else(|| {
-        let hint = agent.how_to_install().map_or(String::new(), |how| format!(". Install it: {how}"));
-        Failure::bad_usage(format!("`{}` is not installed{hint}", name.to_string_lossy()))
+        let hint = agent
+            .how_to_install()
+            .map_or(String::new(), |how| format!(". Install it: {how}"));
+        Failure::bad_usage(format!(
+            "`{}` is not installed{hint}",
+            name.to_string_lossy()
+        ))
     })?;
     let config = proxy::config(args.config.clone(), &args.workload)?;
     let mut setup = agent.setup(&machine, given)?;
@@ -96,7 +106,12 @@ async fn through_proxy(
     let proxy = proxy::find_or_start(config, &setup, &args.workload, &sums).await?;
     let base = format!("{}/w/{}", proxy.url, args.workload);
     let files = setup.write_files(&base)?;
-    let code = child::run(program, &setup.command(given, &base, &files), &setup.env(&base)).await;
+    let code = child::run(
+        program,
+        &setup.command(given, &base, &files),
+        &setup.env(&base),
+    )
+    .await;
     drop(files);
     let (cost, look) = proxy.end(&sums, &args.workload).await;
     anstream::eprintln!("{}", cost.describe(&look));

@@ -66,12 +66,21 @@ mod tests {
         let given = r#"{"model":"m","provider":{"anthropic":{"options":{"baseURL":"https://gw.example/v1","x":1}}}}"#;
         let machine = Machine::with(Path::new("/"), &[(CONTENT, given)]);
         let setup = setup(&machine).unwrap();
-        assert_eq!(setup.upstreams[&Provider::Anthropic].to_string(), "https://gw.example/v1");
+        assert_eq!(
+            setup.upstreams[&Provider::Anthropic].to_string(),
+            "https://gw.example/v1"
+        );
         let content: Value = serde_json::from_str(&setup.variables[0].1.0).unwrap();
         assert_eq!(content["model"], "m");
         let options = &content["provider"]["anthropic"]["options"];
-        assert_eq!((&options["baseURL"], &options["x"]), (&"{base}/v1".into(), &1.into()));
-        assert_eq!(content["provider"]["google"]["options"]["baseURL"], "{base}/v1beta");
+        assert_eq!(
+            (&options["baseURL"], &options["x"]),
+            (&"{base}/v1".into(), &1.into())
+        );
+        assert_eq!(
+            content["provider"]["google"]["options"]["baseURL"],
+            "{base}/v1beta"
+        );
     }
 
     #[test]

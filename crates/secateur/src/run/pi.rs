@@ -22,7 +22,10 @@ const EXTENSION: &str = "secateur.js";
 
 pub(super) fn setup(machine: &Machine, given: &[OsString]) -> Result<Setup, Failure> {
     let mut setup = Setup::default();
-    if given.first().is_some_and(|first| COMMANDS.iter().any(|command| first == command)) {
+    if given
+        .first()
+        .is_some_and(|first| COMMANDS.iter().any(|command| first == command))
+    {
         return Ok(setup);
     }
     let folder = machine.folder_of("PI_CODING_AGENT_DIR", ".pi/agent");
@@ -30,7 +33,11 @@ pub(super) fn setup(machine: &Machine, given: &[OsString]) -> Result<Setup, Fail
     let mut lines = String::new();
     for (name, provider, path) in PROVIDERS {
         if let Some(url) = models["providers"][name]["baseUrl"].as_str() {
-            setup.send_to(provider, url, &format!("pi's provider `{name}` in models.json"))?;
+            setup.send_to(
+                provider,
+                url,
+                &format!("pi's provider `{name}` in models.json"),
+            )?;
         }
         lines += &format!("  pi.registerProvider(\"{name}\", {{ baseUrl: \"{BASE}{path}\" }});\n");
     }
@@ -68,8 +75,14 @@ mod tests {
         };
         let session = setup_of(&["-p", "hello"]);
         let text = session.files[0].1.fill("http://h/w/agent", "");
-        assert!(text.contains("registerProvider(\"openai\", { baseUrl: \"http://h/w/agent/v1\" });"), "{text}");
-        assert_eq!(session.arguments[1].fill("", "/tmp/x"), "/tmp/x/secateur.js");
+        assert!(
+            text.contains("registerProvider(\"openai\", { baseUrl: \"http://h/w/agent/v1\" });"),
+            "{text}"
+        );
+        assert_eq!(
+            session.arguments[1].fill("", "/tmp/x"),
+            "/tmp/x/secateur.js"
+        );
         assert!(setup_of(&["update"]).files.is_empty());
     }
 }

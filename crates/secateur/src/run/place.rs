@@ -71,7 +71,11 @@ impl Machine {
             return is_program(path).then(|| path.to_owned());
         }
         let folders = self.var("PATH")?;
-        let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ""] } else { &[""] };
+        let endings: &[&str] = if cfg!(windows) {
+            &[".exe", ".cmd", ""]
+        } else {
+            &[""]
+        };
         std::env::split_paths(&folders).find_map(|folder| {
             endings.iter().find_map(|ending| {
                 let mut file = name.to_owned();
@@ -85,7 +89,10 @@ impl Machine {
 
 /// What agents take for yes in a variable.
 pub(crate) fn is_yes(value: &str) -> bool {
-    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+    matches!(
+        value.to_ascii_lowercase().as_str(),
+        "1" | "true" | "yes" | "on"
+    )
 }
 
 fn is_program(path: &Path) -> bool {

@@ -19,7 +19,10 @@ pub(super) fn print(
         say!("# {note}")?;
     }
     for (provider, upstream) in &setup.upstreams {
-        say!("# the proxy sends requests for {} to {upstream}", provider.name())?;
+        say!(
+            "# the proxy sends requests for {} to {upstream}",
+            provider.name()
+        )?;
     }
     for ((_, text), file) in setup.files.iter().zip(setup.shown_files()) {
         say!("# {} (temporary):", file.display())?;
@@ -30,10 +33,19 @@ pub(super) fn print(
     for (name, text) in &setup.variables {
         say!("{name}={} \\", quoted(&text.fill(&base, "")))?;
     }
-    let own = setup.arguments.iter().map(|text| text.fill(&base, "TEMPORARY"));
-    let given = given.iter().map(|argument| argument.to_string_lossy().into_owned());
+    let own = setup
+        .arguments
+        .iter()
+        .map(|text| text.fill(&base, "TEMPORARY"));
+    let given = given
+        .iter()
+        .map(|argument| argument.to_string_lossy().into_owned());
     let words: Vec<String> = own.chain(given).map(|word| quoted(&word)).collect();
-    say!("{} {}", quoted(&program.display().to_string()), words.join(" "))
+    say!(
+        "{} {}",
+        quoted(&program.display().to_string()),
+        words.join(" ")
+    )
 }
 
 /// A word as a shell takes it.

@@ -38,7 +38,9 @@ pub(super) fn config(named: Option<PathBuf>, workload: &str) -> Result<Configure
         let names: Vec<&str> = config.workloads.keys().map(String::as_str).collect();
         return Err(Failure::bad_usage(format!(
             "there is no workload `{workload}` in {}; there are: {}",
-            file.map_or("the built-in configuration".to_owned(), |file| file.display().to_string()),
+            file.map_or("the built-in configuration".to_owned(), |file| file
+                .display()
+                .to_string()),
             names.join(", ")
         )));
     }
@@ -108,7 +110,8 @@ fn suits(status: &Value, setup: &Setup, workload: &str) -> bool {
     };
     let goes_there = |(provider, uri): (&Provider, &http::Uri)| {
         let upstream = workload["upstream"][provider.name()].as_str();
-        upstream.is_some_and(|url| url.trim_end_matches('/') == uri.to_string().trim_end_matches('/'))
+        upstream
+            .is_some_and(|url| url.trim_end_matches('/') == uri.to_string().trim_end_matches('/'))
     };
     status["needs_key"] == false
         && workload["changes"] == true
@@ -129,7 +132,9 @@ async fn start(
             anstream::eprintln!("secateur: this run is not in the ledger: {error}");
             let mut config = config;
             config.ledger = None;
-            Embedded::start(config, sink(), &make_pages()).await.map_err(failure)
+            Embedded::start(config, sink(), &make_pages())
+                .await
+                .map_err(failure)
         }
         Err(error) => Err(failure(error)),
     }
@@ -161,10 +166,15 @@ impl Running {
         match self.kind {
             Kind::Own(proxy) => {
                 proxy.stop().await;
-                let look = format!("{commands}; pages: secateur serve, then http://127.0.0.1:8787/portal");
+                let look =
+                    format!("{commands}; pages: secateur serve, then http://127.0.0.1:8787/portal");
                 (sums.cost(), look)
             }
-            Kind::Found { file, since, has_portal } => {
+            Kind::Found {
+                file,
+                since,
+                has_portal,
+            } => {
                 let look = match has_portal {
                     true => format!("{commands}, {}/portal", self.url),
                     false => commands.to_owned(),
@@ -217,9 +227,17 @@ mod tests {
         assert!(!suits(&status(false, false), &plain, "agent"));
         assert!(!suits(&json!({}), &plain, "agent"));
         let mut aimed = Setup::default();
-        aimed.send_to(Provider::Openai, "https://api.openai.com", "x").unwrap();
+        aimed
+            .send_to(Provider::Openai, "https://api.openai.com", "x")
+            .unwrap();
         assert!(suits(&status(false, true), &aimed, "agent"));
-        aimed.send_to(Provider::Openai, "https://chatgpt.com/backend-api/codex", "x").unwrap();
+        aimed
+            .send_to(
+                Provider::Openai,
+                "https://chatgpt.com/backend-api/codex",
+                "x",
+            )
+            .unwrap();
         assert!(!suits(&status(false, true), &aimed, "agent"));
     }
 }

@@ -53,7 +53,8 @@ impl Files {
 
 impl Setup {
     pub(crate) fn set(&mut self, name: &str, value: &str) {
-        self.variables.push((name.to_owned(), Text(value.to_owned())));
+        self.variables
+            .push((name.to_owned(), Text(value.to_owned())));
     }
 
     pub(crate) fn argue(&mut self, arguments: &[&str]) {
@@ -63,17 +64,26 @@ impl Setup {
 
     /// Requests go where the user's own settings would send them. An address that cannot be read is an error: the
     /// request would go elsewhere.
-    pub(crate) fn send_to(&mut self, provider: Provider, url: &str, said_by: &str) -> Result<(), Failure> {
+    pub(crate) fn send_to(
+        &mut self,
+        provider: Provider,
+        url: &str,
+        said_by: &str,
+    ) -> Result<(), Failure> {
         let uri: Option<Uri> = url.trim_end_matches('/').parse().ok();
-        let is_whole = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
+        let is_whole =
+            |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
         let uri = uri.filter(is_whole).ok_or_else(|| {
-            Failure::bad_usage(format!("{said_by} is `{url}`: expected a URL that starts with http:// or https://"))
+            Failure::bad_usage(format!(
+                "{said_by} is `{url}`: expected a URL that starts with http:// or https://"
+            ))
         })?;
         if uri.path().starts_with("/w/") && uri.host().is_some_and(is_this_machine) {
             // It is a proxy of ours already: its requests would be pruned twice.
             return Ok(());
         }
-        self.notes.push(format!("requests go on to {uri}, as {said_by} says"));
+        self.notes
+            .push(format!("requests go on to {uri}, as {said_by} says"));
         self.upstreams.insert(provider, uri);
         Ok(())
     }
@@ -88,8 +98,13 @@ impl Setup {
         if self.files.is_empty() {
             return Ok(Files(None));
         }
-        let failed = |error: std::io::Error| Failure::bad_input(format!("cannot write a temporary file: {error}"));
-        let folder = tempfile::Builder::new().prefix("secateur-run-").tempdir().map_err(failed)?;
+        let failed = |error: std::io::Error| {
+            Failure::bad_input(format!("cannot write a temporary file: {error}"))
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("secateur-run-")
+            .tempdir()
+            .map_err(failed)?;
         for (name, text) in &self.files {
             std::fs::write(folder.path().join(name), text.fill(base, "")).map_err(failed)?;
         }
@@ -98,7 +113,10 @@ impl Setup {
 
     pub(super) fn command(&self, given: &[OsString], base: &str, files: &Files) -> Vec<OsString> {
         let files = files.path();
-        let own = self.arguments.iter().map(|text| text.fill(base, &files).into());
+        let own = self
+            .arguments
+            .iter()
+            .map(|text| text.fill(base, &files).into());
         own.chain(given.iter().cloned()).collect()
     }
 
@@ -111,7 +129,10 @@ impl Setup {
 
     /// Paths of temporary files as they are shown before there are any.
     pub(super) fn shown_files(&self) -> Vec<PathBuf> {
-        self.files.iter().map(|(name, _)| PathBuf::from(name)).collect()
+        self.files
+            .iter()
+            .map(|(name, _)| PathBuf::from(name))
+            .collect()
     }
 }
 
@@ -122,16 +143,27 @@ fn is_this_machine(host: &str) -> bool {
 /// With a proxy for outgoing requests in the environment, requests to this machine would go to that proxy.
 fn around_proxies(env: &dyn Fn(&str) -> Option<String>) -> Vec<(String, OsString)> {
     let is_set = |name: &&str| env(name).is_some_and(|value| !value.is_empty());
-    let names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    let names = [
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ];
     if !names.iter().any(is_set) {
         return Vec::new();
     }
-    let known = env("NO_PROXY").or_else(|| env("no_proxy")).unwrap_or_default();
+    let known = env("NO_PROXY")
+        .or_else(|| env("no_proxy"))
+        .unwrap_or_default();
     let all = match known.as_str() {
         "" => "127.0.0.1,localhost".to_owned(),
         known => format!("{known},127.0.0.1,localhost"),
     };
-    ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), all.clone().into())).into()
+    ["NO_PROXY", "no_proxy"]
+        .map(|name| (name.to_owned(), all.clone().into()))
+        .into()
 }
 
 #[cfg(test)]
@@ -147,17 +179,27 @@ mod tests {
             _ => None,
         };
         let set = around_proxies(&env);
-        assert_eq!(set[0], ("NO_PROXY".to_owned(), "corp,127.0.0.1,localhost".into()));
+        assert_eq!(
+            set[0],
+            ("NO_PROXY".to_owned(), "corp,127.0.0.1,localhost".into())
+        );
         assert_eq!(set.len(), 2);
     }
 
     #[test]
     fn an_address_that_is_none_is_an_error() {
         let mut setup = Setup::default();
-        setup.send_to(Provider::Openai, "https://gateway/v1/", "X").unwrap();
-        assert_eq!(setup.upstreams[&Provider::Openai].to_string(), "https://gateway/v1");
+        setup
+            .send_to(Provider::Openai, "https://gateway/v1/", "X")
+            .unwrap();
+        assert_eq!(
+            setup.upstreams[&Provider::Openai].to_string(),
+            "https://gateway/v1"
+        );
         assert!(setup.send_to(Provider::Openai, "gateway", "X").is_err());
-        setup.send_to(Provider::Anthropic, "http://127.0.0.1:8787/w/agent", "X").unwrap();
+        setup
+            .send_to(Provider::Anthropic, "http://127.0.0.1:8787/w/agent", "X")
+            .unwrap();
         assert!(!setup.upstreams.contains_key(&Provider::Anthropic));
     }
 }

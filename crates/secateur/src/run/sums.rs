@@ -88,7 +88,10 @@ impl Cost {
             }
         }
         if self.unpriced > 0 {
-            words += &format!(". Without a known price: {}", counted(self.unpriced, "request"));
+            words += &format!(
+                ". Without a known price: {}",
+                counted(self.unpriced, "request")
+            );
         }
         format!("{words}.\n{look}")
     }
@@ -119,6 +122,9 @@ mod tests {
             errors: 1,
             ..Cost::default()
         };
-        assert_eq!(failed.describe("Look."), "secateur: 1 request, 0 changed, 1 failed.\nLook.");
+        assert_eq!(
+            failed.describe("Look."),
+            "secateur: 1 request, 0 changed, 1 failed.\nLook."
+        );
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use secateur_core::policy::did_you_mean;
 use toml::Spanned;
 
 use super::Reader;
@@ -26,7 +27,11 @@ impl Reader<'_> {
             Some(name) => Some(workloads.get(name.get_ref()).cloned().ok_or_else(|| {
                 self.wrong(
                     &name.span(),
-                    format!("key.workload: there is no workload `{}`", name.get_ref()),
+                    format!(
+                        "key.workload: there is no workload `{}`: {}",
+                        name.get_ref(),
+                        did_you_mean(name.get_ref(), workloads.keys().map(String::as_str))
+                    ),
                 )
             })?),
             None => None,
