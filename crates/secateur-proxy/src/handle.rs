@@ -140,8 +140,7 @@ fn arrive(
     let untouched = picked.untouched(&config, &route);
     let workload = picked.workload;
     if let Some(untouched) = &untouched {
-        let pruning: Vec<&str> = config.changing_workloads().collect();
-        shared.surfaces.passes_untouched(untouched, &pruning);
+        shared.surfaces.passes_untouched(untouched, &config);
     }
     let at = SystemTime::now();
     let mut event = AuditEvent::at(

@@ -90,9 +90,9 @@ Its one tool, secateur_recall, asks a running proxy for the text behind [recall:
 keep what it cuts: [workload.NAME.capture] in the configuration.
 
 Examples:
-  secateur mcp --workload coding
-  claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload coding
-  SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload coding --key-env SECATEUR_KEY")]
+  secateur mcp --workload agent
+  claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload agent
+  SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload agent --key-env SECATEUR_KEY")]
     Mcp(McpArgs),
     /// Tell what works and what does not: configuration, upstreams, keys, ledger, disk, clock, agents, cache hits.
     #[command(after_help = "\

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         && shape != view.dialect()
     {
         return Err(args.input.explain(&format!(
-            "this is a {shape} request: the provider of {} would reject it",
+            "this is a request in the dialect {shape}: the provider of {} would reject it",
             view.dialect()
         )));
     }

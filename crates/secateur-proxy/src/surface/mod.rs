@@ -21,6 +21,7 @@ pub use metrics::Metrics;
 pub(crate) use otlp::Traces;
 
 use crate::audit::{AuditEvent, AuditSink};
+use crate::config::Config;
 use crate::summary::SummaryOutcome;
 use crate::untouched::{Untouched, UntouchedRequests};
 use crate::usage::Usage;
@@ -48,11 +49,11 @@ impl Surfaces {
         self.metrics.summary_call(workload, result, usage);
     }
 
-    /// A request is going to pass untouched because of its address. The first of each kind is a warning in the log;
-    /// `pruning` are the workloads that change requests.
-    pub(crate) fn passes_untouched(&self, untouched: &Untouched, pruning: &[&str]) {
+    /// A request is going to pass untouched because of its address. The first of each kind is a warning in the log.
+    pub(crate) fn passes_untouched(&self, untouched: &Untouched, config: &Config) {
         if self.untouched.note(untouched) {
-            lines::write_untouched(&self.log, untouched, pruning);
+            let changing: Vec<&str> = config.changing_workloads().collect();
+            lines::write_untouched(&self.log, untouched, &changing);
         }
     }
 
