@@ -77,13 +77,12 @@ impl Way<'_> {
         let url = set("ANTHROPIC_BASE_URL");
         let mut all = vec![self.judge(Agent::Claude, url.as_deref())];
         let is_on = set(claude::TOOL_SEARCH).is_some_and(|value| is_yes(&value));
-        if url.is_some() && !is_on {
+        if url.is_some() && is_on {
+            all.push(Finding::ok("claude", "tool search is on"));
+        } else if url.is_some() {
             let words = "tool search is off: Claude Code switches it off for a base URL of another host, and sends all tools with every request";
-            all.push(Finding::warning(
-                "claude",
-                words,
-                "set ENABLE_TOOL_SEARCH=true; `secateur run claude` does",
-            ));
+            let todo = "set ENABLE_TOOL_SEARCH=true; `secateur run claude` does";
+            all.push(Finding::warning("claude", words, todo));
         }
         all
     }
@@ -201,13 +200,13 @@ mod tests {
             (url, "http://127.0.0.1:8787/w/agent"),
             ("ENABLE_TOOL_SEARCH", "true"),
         ];
-        assert_eq!(graded(&good), [Grade::Ok]);
+        assert_eq!(graded(&good), [Grade::Ok, Grade::Ok]);
         let bare = [(url, "http://localhost:8787")];
         assert_eq!(graded(&bare), [Grade::Warning, Grade::Warning]);
         let elsewhere = [
             (url, "https://gateway.example"),
             ("ENABLE_TOOL_SEARCH", "1"),
         ];
-        assert_eq!(graded(&elsewhere), [Grade::Ok]);
+        assert_eq!(graded(&elsewhere), [Grade::Ok, Grade::Ok]);
     }
 }
