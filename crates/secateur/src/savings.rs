@@ -199,7 +199,7 @@ impl Screen {
         screen += "\nAt list prices; saved is net of the cache that a cut rewrites.";
         if self.shadow_usd > 0.0 {
             screen += &format!(
-                "\nComparing answers (canary) cost {}; it is taken off above, but not by model.",
+                "\nComparing answers (canary) cost {}, taken off above except by model.",
                 usd(self.shadow_usd)
             );
         }

@@ -12,8 +12,6 @@ pub(super) async fn run(
     arguments: &[OsString],
     variables: &[(String, OsString)],
 ) -> Result<u8, Failure> {
-    // A panic's message would be written over the agent's screen.
-    std::panic::set_hook(Box::new(|_| {}));
     let mut command = tokio::process::Command::new(program);
     command.args(arguments);
     for (name, value) in variables {
@@ -24,8 +22,6 @@ pub(super) async fn run(
         Ok((child, signals)) => wait(child, signals).await,
         Err(error) => Err(error),
     };
-    // The hook is that of the rest of the program again.
-    drop(std::panic::take_hook());
     match ended {
         Ok(status) => Ok(code(status)),
         Err(error) => Err(Failure::bad_input(format!(

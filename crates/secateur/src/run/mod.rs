@@ -80,6 +80,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.print {
         return print::print(&program, given, &setup, &args.workload);
     }
+    // A panic's message would be written over the agent's screen.
+    std::panic::set_hook(Box::new(|_| {}));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
