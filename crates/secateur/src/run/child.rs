@@ -101,7 +101,8 @@ fn code(status: ExitStatus) -> u8 {
         .map_or(1, |code| u8::try_from(code).unwrap_or(1))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

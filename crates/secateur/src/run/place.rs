@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+/// Gives variables by name.
+type Variables = Box<dyn Fn(&str) -> Option<String>>;
+
 /// The environment as the agents see it.
 pub(crate) struct Machine {
-    env: Box<dyn Fn(&str) -> Option<String>>,
+    env: Variables,
     /// The folder that the agent is started in.
     pub(crate) folder: PathBuf,
 }
