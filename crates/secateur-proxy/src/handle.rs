@@ -6,6 +6,7 @@ mod asked_model;
 mod own_paths;
 mod prepare;
 mod send;
+mod status;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
 use crate::identity::{request_id, trace_of};
 use crate::limits::{ByteBudget, Slots};
-use crate::names::{bounded, loggable};
+use crate::names::bounded;
 use crate::pages::Pages;
 use crate::patience::Patience;
 use crate::pipeline::Engine;
@@ -137,8 +138,13 @@ fn arrive(
     let mut route = Route::of(&head.method, &head.uri, &head.headers);
     let grant = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let key = grant.as_ref().ok().and_then(Grant::key);
-    let (workload, unknown) =
-        pick_workload(&config, key.map(|key| &key.workload), &route, &head.headers);
+    let of_key = key.map(|key| &key.workload);
+    let picked = pick_workload(&config, of_key, &route, &head.headers);
+    let untouched = picked.untouched(&config, &route);
+    let workload = picked.workload;
+    if let Some(untouched) = &untouched {
+        shared.surfaces.passes_untouched(untouched, &config);
+    }
     let at = SystemTime::now();
     let mut event = AuditEvent::at(
         at,
@@ -148,7 +154,7 @@ fn arrive(
         route.dialect,
     );
     event.key = key.map(|key| Arc::clone(&key.name));
-    event.unknown_workload = unknown.map(loggable);
+    event.untouched = untouched;
     event.model = route.path_model.as_deref().map(bounded).map(str::to_owned);
     event.trace = head
         .headers

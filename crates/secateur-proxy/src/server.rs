@@ -31,6 +31,7 @@ use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces, watch_ledger};
+use crate::untouched::UntouchedRequests;
 use crate::upstream::UpstreamClient;
 
 /// Why the proxy did not start.
@@ -71,6 +72,8 @@ pub struct ProxyParts {
     pub canary: Arc<dyn CanaryStore>,
     /// Where cut text is kept and found again. Default nowhere.
     pub ledger: Option<Ledger>,
+    /// Counts requests that pass untouched because of their address.
+    pub untouched: Arc<UntouchedRequests>,
 }
 
 impl ProxyParts {
@@ -87,6 +90,7 @@ impl ProxyParts {
             no_pages: "this proxy has none".to_owned(),
             canary: Arc::new(MemoryStore::default()),
             ledger: None,
+            untouched: Arc::default(),
         }
     }
 }
@@ -119,6 +123,7 @@ impl Proxy {
             no_pages,
             canary,
             ledger,
+            untouched,
         } = parts;
         let config = live.load_full();
         check_access(&config, open)?;
@@ -149,6 +154,7 @@ impl Proxy {
             traces,
             sink,
             model_names: ModelNames::default(),
+            untouched,
         });
         let answers_within = config.timeouts.response_head;
         let shared = Arc::new(Shared {

@@ -83,7 +83,7 @@ pub enum LogFormat {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct File {
     pub(super) listen: Option<Spanned<String>>,
-    pub(super) log: LogFormat,
+    pub(super) log: Option<LogFormat>,
     pub(super) max_body_mb: Option<Spanned<usize>>,
     pub(super) max_buffered_mb: Option<Spanned<usize>>,
     pub(super) max_connections: Option<Spanned<usize>>,

@@ -3,6 +3,7 @@
 //! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
 
 mod canary;
+mod describe;
 mod error;
 mod file;
 mod name_patterns;
@@ -26,7 +27,7 @@ pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
 pub use name_patterns::NamePatterns;
 pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, PortalConfig};
-pub use template::TEMPLATE;
+pub use template::{BUILT_IN, TEMPLATE};
 pub use upstreams::Upstreams;
 
 use crate::canary::{CanaryOptions, ScorerOptions};
@@ -188,8 +189,8 @@ pub type LiveConfig = Arc<ArcSwap<Config>>;
 pub struct Config {
     /// Where the proxy listens.
     pub listen: SocketAddr,
-    /// How log lines look.
-    pub log: LogFormat,
+    /// How log lines look; `None`: for people on a terminal, else JSON.
+    pub log: Option<LogFormat>,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
     /// The most bytes of bodies that are held in memory at a time, of all requests together.
@@ -261,10 +262,21 @@ impl Config {
         self.names_workloads
     }
 
+    /// The names of the workloads that change requests, sorted.
+    pub fn changing_workloads(&self) -> impl Iterator<Item = &str> {
+        let all = self.workloads.values();
+        all.filter(|workload| workload.has_mechanics())
+            .map(|workload| &*workload.name)
+    }
+
     /// Every address that requests go to: providers, judges, the collector of traces.
     pub(crate) fn addresses(&self) -> Vec<Uri> {
         let of_workload = |workload: &Arc<Workload>| {
-            let upstreams: Vec<Uri> = workload.upstreams.all().cloned().collect();
+            let upstreams: Vec<Uri> = workload
+                .upstreams
+                .all()
+                .map(|(_, url)| url.clone())
+                .collect();
             let judge = match &workload.canary.scorer {
                 ScorerOptions::Http { url, .. } => Some(url.clone()),
                 ScorerOptions::Deterministic | ScorerOptions::Command(_) => None,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use secateur_core::policy::{meant, plain_words};
 use toml::Spanned;
 
 use super::error::ConfigError;
@@ -27,7 +28,7 @@ pub(super) struct Reader<'r> {
     name: &'r str,
     text: &'r str,
     pub(super) folder: &'r Path,
-    env: &'r dyn Fn(&str) -> Option<String>,
+    pub(super) env: &'r dyn Fn(&str) -> Option<String>,
     files: RefCell<Vec<PathBuf>>,
 }
 
@@ -65,7 +66,12 @@ fn parse<'r>(
 ) -> Result<(Reader<'r>, File), ConfigError> {
     let file = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
-        ConfigError::at(name, text, at, error.message())
+        let plain = plain_words(error.message());
+        let message = match meant(error.message()) {
+            Some(hint) => format!("{plain}: {hint}"),
+            None => plain,
+        };
+        ConfigError::at(name, text, at, message)
     })?;
     let reader = Reader {
         name,

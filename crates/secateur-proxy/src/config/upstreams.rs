@@ -41,12 +41,14 @@ impl Upstreams {
         self.0.get(&provider).is_some_and(|base| base.is_built_in)
     }
 
-    pub(super) fn set(&mut self, provider: Provider, url: Uri) {
+    /// Another base URL for a provider.
+    pub fn set(&mut self, provider: Provider, url: Uri) {
         let is_built_in = false;
         self.0.insert(provider, Base { url, is_built_in });
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Uri> {
-        self.0.values().map(|base| &base.url)
+    /// The providers that have a base URL, with it.
+    pub fn all(&self) -> impl Iterator<Item = (Provider, &Uri)> {
+        self.0.iter().map(|(provider, base)| (*provider, &base.url))
     }
 }

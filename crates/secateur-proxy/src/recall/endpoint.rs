@@ -41,8 +41,8 @@ pub(crate) async fn respond(
         return refusal.response(route.error_shape()).map(ClientBody::full);
     }
     let of_key = grant.key().map(|key| &key.workload);
-    let (workload, unknown) = pick_workload(&config, of_key, &route, &head.headers);
-    if unknown.is_some() {
+    let picked = pick_workload(&config, of_key, &route, &head.headers);
+    if picked.unknown.is_some() {
         let words = "this proxy has no workload of that name, so nothing was cut in it";
         return error(StatusCode::NOT_FOUND, "unknown-workload", words);
     }
@@ -55,7 +55,7 @@ pub(crate) async fn respond(
         let words = "expected {\"id\": \"…\"}, with offset and max_chars where a part is wanted";
         return error(StatusCode::BAD_REQUEST, "not-an-id", words);
     };
-    look_up(shared, &workload.name, &asked).await
+    look_up(shared, &picked.workload.name, &asked).await
 }
 
 async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<ClientBody> {

@@ -89,6 +89,11 @@ impl Log {
         self.sender.is_none() || self.format == LogFormat::Off
     }
 
+    /// Whether lines are written for people.
+    pub(crate) fn is_pretty(&self) -> bool {
+        self.format == LogFormat::Pretty
+    }
+
     /// Lines go to standard error.
     #[must_use]
     pub fn to_stderr(format: LogFormat) -> Self {
@@ -114,10 +119,21 @@ impl Log {
 
     /// Writes one line.
     pub fn line(&self, level: &str, event: &str, fields: &[(&str, Field)]) {
+        if self.is_off() {
+            return;
+        }
+        self.write(self.format.line(level, event, fields));
+    }
+
+    /// Writes a line as it is, behind the time of day.
+    pub(super) fn words(&self, words: &str) {
+        self.write(format!("{}  {words}\n", Moment(now()).second()));
+    }
+
+    fn write(&self, line: String) {
         let Some(sender) = &self.sender else {
             return;
         };
-        let line = self.format.line(level, event, fields);
         let (waiting, bytes) = (&self.queue.waiting_bytes, line.len());
         let fits = waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_WAITING_BYTES;
         let is_full = |error| matches!(error, TrySendError::Full(_));

@@ -10,6 +10,7 @@ use secateur_core::internal::edit::SkipReason;
 use super::tally::{Tallies, tokens};
 use crate::audit::{AuditEvent, Ended};
 use crate::summary::SummaryOutcome;
+use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 /// Upper bounds of the latency buckets, in seconds.
@@ -18,7 +19,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 28] = [
+const FAMILIES: [(&str, &str, &str); 29] = [
     (
         "secateur_requests_total",
         "counter",
@@ -103,6 +104,11 @@ const FAMILIES: [(&str, &str, &str); 28] = [
         "secateur_unknown_workloads_total",
         "counter",
         "Requests that named a workload that the configuration does not have.",
+    ),
+    (
+        "secateur_no_workload_total",
+        "counter",
+        "Requests that named no workload and passed untouched, while other workloads change requests.",
     ),
     (
         "secateur_config_reloads_total",
@@ -291,8 +297,12 @@ impl Metrics {
                 1.0,
             );
         }
-        if event.unknown_workload.is_some() {
-            values.add("secateur_unknown_workloads_total", &[workload], 1.0);
+        if let Some(untouched) = &event.untouched {
+            let family = match untouched {
+                Untouched::UnknownWorkload(_) => "secateur_unknown_workloads_total",
+                Untouched::NoWorkload => "secateur_no_workload_total",
+            };
+            values.add(family, &[workload], 1.0);
         }
         if let Some(reason) = event.failed_open {
             values.add(

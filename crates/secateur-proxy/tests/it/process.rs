@@ -59,6 +59,7 @@ impl Served {
                 "--nocapture",
             ])
             .env(CONFIG, config)
+            .env("XDG_DATA_HOME", config.parent().unwrap())
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -307,6 +308,7 @@ async fn streams_that_sigterm_cuts_off_are_in_the_ledger() {
 
 /// How the requests ended that the ledger has, once it has so many.
 async fn ends_in_ledger(folder: &Path, count: usize) -> Vec<String> {
+    let folder = folder.join("secateur");
     let url = format!("sqlite:{}", folder.join("secateur-ledger.db").display());
     let options = LedgerOptions::new(&url, folder.join("secateur-spool"));
     let ledger = Ledger::open(options).await.unwrap();

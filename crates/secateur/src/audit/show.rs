@@ -8,8 +8,8 @@ use secateur_ledger::shown::in_line;
 use secateur_ledger::{Ledger, Row};
 use serde_json::Value;
 
-use super::answer;
 use super::args::ShowArgs;
+use super::by_prefix::find;
 use super::stats::usd;
 use super::time::spell;
 use crate::Failure;
@@ -19,12 +19,7 @@ use crate::table::{amber_cell, bold, green_cell, table, thousands};
 const NO_PLAN: &str = "\nNo plan was kept: no mechanic looked at this request.\n";
 
 pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
-    let Some(row) = answer(ledger.row(&args.id))? else {
-        return Err(Failure::bad_input(format!(
-            "the ledger has no row `{}`: it may be past its days, or of another ledger (--ledger)",
-            args.id
-        )));
-    };
+    let row = find(ledger, &args.id)?;
     if args.json {
         return write_stdout(format!("{:#}\n", json(&row)).as_bytes());
     }

@@ -96,7 +96,7 @@ fn filled(
 }
 
 /// Names come from clients, and may hold anything.
-fn name_of(group: &str) -> String {
+pub(crate) fn name_of(group: &str) -> String {
     if group.is_empty() {
         return "(none)".into();
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use secateur_core::policy::did_you_mean;
 use toml::Spanned;
 
 use super::Reader;
@@ -65,7 +66,12 @@ impl Reader<'_> {
             return Err(self.wrong(&raw.name.span(), words));
         };
         workloads.get(name.get_ref()).cloned().ok_or_else(|| {
-            let words = format!("key.workload: there is no workload `{}`", name.get_ref());
+            let known = workloads.keys().map(String::as_str);
+            let words = format!(
+                "key.workload: there is no workload `{}`: {}",
+                name.get_ref(),
+                did_you_mean(name.get_ref(), known)
+            );
             self.wrong(&name.span(), words)
         })
     }

@@ -85,10 +85,18 @@ fn every_key_of_the_template_is_a_key() {
             "schema = '{\"type\":\"object\"}'",
         );
     let config = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let workload = &config.workloads["coding"];
+    let workload = &config.workloads["agent"];
     assert!(workload.policy.is_some() && workload.routes.is_some() && workload.schema.is_some());
     assert_eq!(config.keys[0].credentials.len(), 2);
     assert!(config.otlp.is_some());
+}
+
+#[test]
+fn errors_say_what_was_meant_and_name_no_types() {
+    let text = "[workload.a]\npresett = \"steady\"\n";
+    fails(text, 2, "unknown key `presett`: did you mean `preset`?");
+    fails("max_body_mb = \"x\"\n", 1, "expected a whole number");
+    fails("log = \"jsonn\"\n", 1, "did you mean `json`?");
 }
 
 #[test]
