@@ -59,7 +59,7 @@ type Observe = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 /// How a mock is set up.
 #[derive(Clone, Default)]
 pub struct MockOptions {
-    /// Keep every request, for [`Mock::received`]. Default false.
+    /// Keep every request, for [`Mock::received`](crate::Mock::received). Default false.
     pub keep_requests: bool,
     /// Prescribes responses; `None` from it lets the mock answer. Default none.
     pub script: Option<Prescribe>,
