@@ -25,7 +25,7 @@ pub(crate) enum Standing {
     Unknown,
 }
 
-/// See the module.
+/// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint<'p> {
     /// Whose path it is, where the path alone tells.
@@ -33,7 +33,7 @@ pub(crate) struct Endpoint<'p> {
     pub(crate) standing: Standing,
     /// The format of a body that is posted to it.
     pub(crate) dialect: Option<Dialect>,
-    /// What stands before the model's name, the name, and what stands behind it.
+    /// The path before the model's name, the name, and the rest of the path.
     pub(crate) model: Option<(&'p str, &'p str, &'p str)>,
     asks: Asks,
 }

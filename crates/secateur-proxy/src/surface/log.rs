@@ -392,7 +392,7 @@ mod tests {
         );
     }
 
-    /// The pretty log wrote such letters as they came, and the terminal obeyed.
+    /// Control and direction characters must not reach the terminal.
     #[test]
     fn no_line_steers_a_terminal() {
         let hostile = "gpt\u{202e}5\u{9b}2J\u{e0041}";
