@@ -25,7 +25,8 @@ class Proxy:
 
     def __init__(self, upstream, more="", top="", log="json", full_disk=False, env=None, ledger=""):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="secateur-hostile-"))
-        self.full_disk, self.env = full_disk, env or {}
+        self.data = self.folder / "secateur"
+        self.full_disk, self.env = full_disk, {"XDG_DATA_HOME": str(self.folder), **(env or {})}
         url = upstream.url
         self.config = self.folder / "secateur.toml"
         self.text = (
@@ -103,7 +104,7 @@ class Proxy:
 
     def rows(self, sql):
         """Asks the ledger's file. The proxy may be writing."""
-        database = sqlite3.connect(f"file:{self.folder / 'secateur-ledger.db'}?mode=ro", uri=True, timeout=10)
+        database = sqlite3.connect(f"file:{self.data / 'secateur-ledger.db'}?mode=ro", uri=True, timeout=10)
         try:
             return database.execute(sql).fetchall()
         finally:
@@ -123,7 +124,7 @@ class Proxy:
         return found
 
     def ask_cli(self, *arguments):
-        command = [BIN, *arguments, "--ledger", f"sqlite:{self.folder / 'secateur-ledger.db'}"]
+        command = [BIN, *arguments, "--ledger", f"sqlite:{self.data / 'secateur-ledger.db'}"]
         return subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
 
     def log(self):

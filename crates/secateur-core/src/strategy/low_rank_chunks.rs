@@ -171,7 +171,8 @@ struct Walk<'w, 's, 'a> {
 
 impl<'a> Walk<'_, '_, 'a> {
     fn user_turn(&mut self, turn: TurnId) {
-        let said = self.read(turn);
+        let mut said = self.read(turn);
+        said.is_shared |= self.options.in_tool_results || self.waiting.is_some();
         if self.options.in_tool_results {
             self.asked = Some(said.question());
         }
@@ -219,6 +220,7 @@ impl<'a> Walk<'_, '_, 'a> {
             turn,
             texts: Vec::new(),
             run: None,
+            is_shared: false,
         };
         let mut doubtful = Vec::new();
         for part in self.context.parts(turn) {
@@ -253,6 +255,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 Err(WhyNot::NoChunks | WhyNot::TooFew) => {}
             }
         }
+        said.is_shared = said.texts.iter().filter(|text| text.chunks.is_some()).count() > 1;
         for target in doubtful {
             let reason = SkipReason::AmbiguousChunks;
             self.plan.leave(Some(LowRankChunks::ID), target, reason);
@@ -297,23 +300,25 @@ impl<'a> Walk<'_, '_, 'a> {
                 given: question,
                 beside: (&before_it, &behind_it),
                 is_document: heard.is_document,
+                is_shared: said.is_shared,
             };
             self.cut(heard.part, &heard.text, chunks, asked);
         }
         if let Some(run) = &said.run {
             let (before, behind) = said.beside(run.blocks.clone());
             let asked = question.unwrap_or_else(|| question_among(&before, &behind));
+            let asked = (asked, said.is_shared);
             self.cut_blocks(&said.texts[run.blocks.clone()], run, asked);
         }
     }
 
     /// Drops and reorders text blocks that are one chunk each.
-    fn cut_blocks(&mut self, blocks: &[TextPart<'a>], run: &BlockRun, question: &str) {
+    fn cut_blocks(&mut self, blocks: &[TextPart<'a>], run: &BlockRun, asked: (&str, bool)) {
         let texts: Vec<&str> = blocks.iter().map(|heard| heard.text.as_ref()).collect();
         let parts: Vec<PartId> = blocks.iter().map(|heard| heard.part).collect();
         let (first, all) = (parts[0], parts.len());
-        let key = Key::of(self.options, &texts, question);
-        let arrange = || arrange_blocks(self.options, &texts, &run.spans, question);
+        let key = Key::of(self.options, &texts, asked);
+        let arrange = || arrange_blocks(self.options, &texts, &run.spans, asked);
         match remembered(key, arrange) {
             Verdict::Stay => self.plan.chunks.push(whole(first, all)),
             Verdict::NoQuestion => self.nothing_asked(first, all),
@@ -380,6 +385,7 @@ impl<'a> Walk<'_, '_, 'a> {
                         given: Some(&question),
                         beside: ("", ""),
                         is_document: false,
+                        is_shared: false,
                     };
                     self.cut(part, &text, &chunks, asked);
                 }

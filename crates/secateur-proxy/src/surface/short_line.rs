@@ -1,14 +1,15 @@
 //! A request in one short line, for people on a terminal.
 
+use secateur_ledger::shown::in_line;
+
 use crate::audit::{AuditEvent, Ended};
 
 /// `agent  claude-opus-4-6  m7  184,220 → 121,004 characters  $0.0214, saved $0.0102  200`.
 pub(super) fn short_line(event: &AuditEvent) -> String {
     let mut parts = vec![event.workload.to_string()];
     // Clients choose the model's name.
-    let printable = |name: &str| name.replace(char::is_control, "·");
-    let model = event.model.as_deref().map(printable);
-    parts.push(model.unwrap_or_else(|| event.provider.name().to_owned()));
+    let model = event.model.as_deref().map(in_line);
+    parts.push(model.map_or_else(|| event.provider.name().to_owned(), Into::into));
     match &event.untouched {
         Some(untouched) => parts.push(format!("untouched ({})", untouched.name())),
         None => parts.push(event.stack_name()),
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn a_line_says_what_was_cut_and_paid_and_why_nothing_was() {
         let mut event = AuditEvent::new("r".into(), "agent".into(), Provider::Anthropic, None);
-        event.model = Some("claude\u{1b}".into());
+        event.model = Some("claude\u{1b}\u{202e}".into());
         event.stack = vec!["m7"];
         (event.chars_before, event.chars_after) = (Some(184_220), Some(121_004));
         event.receipt.actual_usd = Some(0.0214);
@@ -70,7 +71,7 @@ mod tests {
         (event.status, event.ended) = (200, Ended::Complete);
         assert_eq!(
             short_line(&event),
-            "agent  claude·  m7  184,220 → 121,004 characters  $0.0214, saved $0.0102  200"
+            "agent  claude⟨U+001B⟩⟨U+202E⟩  m7  184,220 → 121,004 characters  $0.0214, saved $0.0102  200"
         );
         let mut event = AuditEvent::new("r".into(), "default".into(), Provider::Openai, None);
         event.untouched = Some(Untouched::NoWorkload);

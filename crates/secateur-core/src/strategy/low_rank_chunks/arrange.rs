@@ -2,10 +2,11 @@
 //!
 //! **Invariant:** with `order = "relevance"`, what comes out is left alone when it comes in again. Chunks
 //! that stand best first are taken as arranged before; a result that a second look would change again
-//! is not sent.
+//! is not sent. A text whose question other texts are ranked by keeps enough chunks to be found again: else
+//! a second look would take the chunks that are left for a part of the question.
 
 use secateur_rank::chunks::{
-    ChunkSpan, Chunks, asks_about_all, find_block_run, find_chunks, question_among,
+    ChunkSpan, Chunks, MIN_CHUNKS, asks_about_all, find_block_run, find_chunks, question_among,
 };
 use secateur_rank::{Chunk, Ranker, Rule, Scorer, Weights, select};
 
@@ -31,6 +32,8 @@ pub(super) struct Asked<'q> {
     pub(super) beside: (&'q str, &'q str),
     /// Whether the text is a document: all of it is context, and asks nothing.
     pub(super) is_document: bool,
+    /// Whether other texts are ranked by what this text asks.
+    pub(super) is_shared: bool,
 }
 
 impl Asked<'_> {
@@ -61,16 +64,17 @@ pub(super) fn arrange(
     }
     let of_text = |text: &str, chunks: &Chunks, question: &str| {
         let read: Vec<Chunk<'_>> = chunks.spans.iter().map(|span| read(text, span)).collect();
-        options.order_of(&read, question)
+        options.order_of(&read, question, asked.is_shared)
     };
     let Some(order) = of_text(text, chunks, &question) else {
         return Verdict::Stay;
     };
     if options.order == ChunkOrder::Relevance {
         let again = chunks.arranged(text, &order);
-        let changes_again = find_chunks(&again).is_ok_and(|found| {
+        let changes_again = find_chunks(&again).map_or(asked.is_shared, |found| {
+            let moves_question = asked.is_shared && found.around(&again) != chunks.around(text);
             let question = asked.question(&again, &found);
-            of_text(&again, &found, &question).is_some()
+            moves_question || of_text(&again, &found, &question).is_some()
         });
         if changes_again {
             return Verdict::Stay;
@@ -84,22 +88,23 @@ pub(super) fn arrange_blocks(
     options: &LowRankChunks,
     texts: &[&str],
     spans: &[ChunkSpan],
-    question: &str,
+    (question, is_shared): (&str, bool),
 ) -> Verdict {
     if !question.chars().any(char::is_alphanumeric) || asks_about_all(question) {
         return Verdict::NoQuestion;
     }
     let read_all = |texts: &[&str], spans: &[ChunkSpan]| {
         let each = texts.iter().zip(spans).map(|(text, span)| read(text, span));
-        options.order_of(&each.collect::<Vec<_>>(), question)
+        options.order_of(&each.collect::<Vec<_>>(), question, is_shared)
     };
     let Some(order) = read_all(texts, spans) else {
         return Verdict::Stay;
     };
     if options.order == ChunkOrder::Relevance {
         let again: Vec<&str> = order.iter().map(|&at| texts[at]).collect();
-        let changes_again = find_block_run(&again).is_ok_and(|found| {
-            found.blocks.len() == again.len() && read_all(&again, &found.spans).is_some()
+        let changes_again = find_block_run(&again).map_or(is_shared, |found| {
+            let is_whole = found.blocks.len() == again.len();
+            (is_shared && !is_whole) || (is_whole && read_all(&again, &found.spans).is_some())
         });
         if changes_again {
             return Verdict::Stay;
@@ -116,13 +121,14 @@ fn read<'t>(text: &'t str, span: &ChunkSpan) -> Chunk<'t> {
 }
 
 impl LowRankChunks {
-    fn rule(&self) -> Rule {
+    fn rule(&self, is_shared: bool) -> Rule {
+        let fewest = if is_shared { MIN_CHUNKS } else { 0 };
         Rule {
             min_score: to_f32(self.min_score),
-            min_keep: self.min_keep,
+            min_keep: self.min_keep.max(fewest),
             max_keep: match self.max_keep {
                 0 => usize::MAX,
-                limit => limit,
+                limit => limit.max(fewest),
             },
             keep_share: to_f32(self.keep_share),
             keep_mass: to_f32(self.keep_mass),
@@ -130,7 +136,7 @@ impl LowRankChunks {
     }
 
     /// The chunks that stay, in their new order; `None` if that is what there is.
-    fn order_of(&self, read: &[Chunk<'_>], question: &str) -> Option<Vec<usize>> {
+    fn order_of(&self, read: &[Chunk<'_>], question: &str, is_shared: bool) -> Option<Vec<usize>> {
         let scorer = match self.scorer {
             ChunkScorer::Lexical => Scorer::Lexical,
             ChunkScorer::Hybrid => Scorer::Hybrid,
@@ -141,7 +147,7 @@ impl LowRankChunks {
             ..Weights::default()
         };
         let by_words = Ranker::with_weights(scorer, unplaced);
-        let rule = self.rule();
+        let rule = self.rule(is_shared);
         let is_relevance = self.order == ChunkOrder::Relevance;
         let [as_words, as_placed] =
             by_words.scores_by([&unplaced, &Weights::default()], question, read);

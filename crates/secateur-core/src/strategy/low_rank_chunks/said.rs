@@ -22,6 +22,8 @@ pub(super) struct UserTurn<'a> {
     pub(super) texts: Vec<TextPart<'a>>,
     /// Texts that are one chunk each, where no text holds several.
     pub(super) run: Option<BlockRun>,
+    /// Whether what the turn asks decides about other texts too: its other texts, tool results, an earlier turn.
+    pub(super) is_shared: bool,
 }
 
 impl UserTurn<'_> {

@@ -232,6 +232,27 @@ fn context_in_tool_results_is_ranked_only_when_asked_for() {
     }
 }
 
+/// With one or two chunks left, a second run would read them as a part of the question.
+#[test]
+fn a_question_that_ranks_other_texts_is_found_again() {
+    for context in [elements(&PASSAGES[..4]), ruled(&PASSAGES[..4])] {
+        let asks = format!("{context}\n\n{QUESTION}");
+        let mut says = vec![user(&asks)];
+        says.extend(exchange("knowledge_base", &elements(&PASSAGES)));
+        let waits = [user(&context), model("Ready."), user(&asks)];
+        for dialect in Dialect::ALL {
+            let alone = run(dialect, &says, "max_keep = 1");
+            assert_eq!(kept(&alone.turns[0]), [2], "{dialect}");
+            let shared = run(dialect, &says, "max_keep = 1\nin_tool_results = true");
+            assert_eq!(kept(&shared.turns[0]).len(), 3, "{dialect}");
+            assert_eq!(kept(&shared.turns[2]), [2], "{dialect}");
+            let later = run(dialect, &waits, "max_keep = 1");
+            assert_eq!(kept(&later.turns[0]).len(), 4, "{dialect}");
+            assert_eq!(kept(&later.turns[2]).len(), 3, "{dialect}");
+        }
+    }
+}
+
 /// Such a search finds lines or names, and the next line may belong to the one before.
 #[test]
 fn what_a_search_of_files_prints_is_no_retrieved_context() {
