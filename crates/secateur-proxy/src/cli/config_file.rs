@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::CommandError;
+use crate::config::folders::config_folder;
 use crate::config::{BUILT_IN, Config, ConfigError, TEMPLATE};
-use crate::folders::config_folder;
 
 /// The file that is looked for where none is named.
 pub const CONFIG_NAME: &str = "secateur.toml";

@@ -8,9 +8,9 @@ use secateur_ledger::{Ledger, LedgerOptions};
 use super::CommandError;
 use crate::audit::Both;
 use crate::config::Config;
-use crate::ledger_sink::LedgerSink;
 use crate::pages::{MakePages, PagesParts};
 use crate::server::ProxyParts;
+use crate::surface::LedgerSink;
 use crate::surface::Log;
 
 /// Opens the configured ledger and attaches it, and the pages over it, to the proxy's parts.

@@ -10,7 +10,7 @@ mod serve;
 mod signals;
 
 pub use crate::demo::{DemoOptions, demo};
-pub use crate::recall::{McpOptions, mcp};
+pub use crate::own::{McpOptions, mcp};
 pub use canary::{ResumeOptions, canary_list, canary_resume};
 pub use config_file::{
     CONFIG_NAME, built_in_config, config_check, config_init, find_config, ledger_url, load_config,

@@ -7,8 +7,7 @@ use http_body_util::Full;
 
 use super::CommandError;
 use crate::config::Config;
-use crate::route::upstream_uri;
-use crate::upstream::{OutBody, UpstreamClient};
+use crate::upstream::{OutBody, UpstreamClient, upstream_uri};
 
 /// An upstream that does not answer in this time counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,5 +1,7 @@
 //! Who may come in: virtual client keys, hashed at rest, and how often.
 
+mod credential_owner;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -8,17 +10,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+pub(crate) use self::credential_owner::{check_owner, drop_foreign};
 use crate::config::{ClientKey, Config, Provider};
-use crate::error_shape::Refusal;
-use crate::names::loggable;
+use crate::refusal::Refusal;
 use crate::route::Route;
+use crate::wire::headers::{ANTHROPIC_KEY, AZURE_KEY, GOOGLE_KEY};
+use crate::wire::names::loggable;
 
 /// A client key can also come here; then the provider's own credential passes untouched.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-secateur-key");
-
-pub(crate) const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
-pub(crate) const ANTHROPIC_KEY: HeaderName = HeaderName::from_static("x-api-key");
-pub(crate) const AZURE_KEY: HeaderName = HeaderName::from_static("api-key");
 
 /// Headers by which some servers take a request for another one than its method and path say.
 const OVERRIDES: [&str; 5] = [

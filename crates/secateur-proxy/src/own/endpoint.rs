@@ -6,10 +6,11 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::config::Provider;
-use crate::handle::Shared;
-use crate::request_body::Guarded;
+use crate::refusal::Refusal;
 use crate::response_body::ClientBody;
 use crate::route::Route;
+use crate::shared::Shared;
+use crate::wire::request_body::Guarded;
 
 /// Larger bodies are refused.
 const MAX_BODY_BYTES: usize = 16 << 10;
@@ -34,7 +35,7 @@ pub(crate) async fn body(
     let body = Guarded::new(body, version, MAX_BODY_BYTES, pace);
     let read = body.collect(&shared.byte_budget).await;
     read.map_err(|error| {
-        let refusal = error.refusal(MAX_BODY_BYTES);
+        let refusal = Refusal::of_body(error, MAX_BODY_BYTES);
         refusal.response(shape).map(ClientBody::full)
     })
 }

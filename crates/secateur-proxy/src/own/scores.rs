@@ -11,12 +11,13 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::store::PastRequest;
+use super::endpoint::{self as own_endpoint, answer};
 use crate::access::Grant;
-use crate::handle::{Shared, named_workloads};
-use crate::own_endpoint::{self, answer};
+use crate::canary::PastRequest;
 use crate::response_body::ClientBody;
 use crate::route::Route;
+use crate::route::workload::named_workloads;
+use crate::shared::Shared;
 
 /// The path, also below `/w/<workload>`.
 const PATH: &str = "/v1/secateur/scores";

@@ -175,7 +175,4 @@ impl Sides {
 }
 
 #[cfg(test)]
-mod growing;
-
-#[cfg(test)]
 mod tests;

@@ -6,10 +6,10 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use serde_json::json;
 
-use super::Shared;
-use super::own_paths::may_read_metrics;
-use crate::own_endpoint::answer;
+use super::endpoint::answer;
+use super::paths::may_read_metrics;
 use crate::response_body::ClientBody;
+use crate::shared::Shared;
 
 /// The path.
 pub(crate) const STATUS_PATH: &str = "/secateur/status";

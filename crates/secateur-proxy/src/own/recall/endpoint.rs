@@ -11,10 +11,11 @@ use serde_json::json;
 use super::PATH;
 use super::page::{Asked, Page};
 use crate::access::Grant;
-use crate::handle::{Shared, named_workloads, pick_workload};
-use crate::own_endpoint::{self, answer};
+use crate::own::endpoint::{self as own_endpoint, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
+use crate::route::workload::{named_workloads, pick_workload};
+use crate::shared::Shared;
 
 /// Whether a request asks for a text.
 pub(crate) fn claims(request: &Request<Incoming>) -> bool {

@@ -12,6 +12,7 @@ mod http2;
 mod lane;
 mod pool;
 mod quiet;
+mod uri;
 
 use std::future::ready;
 use std::pin::Pin;
@@ -29,6 +30,7 @@ pub(crate) use self::connect_failure::ConnectFailure;
 pub(crate) use self::connect_failure::ConnectFailureKind;
 use self::lane::{Found, Lane};
 use self::pool::Pool;
+pub(crate) use self::uri::{unchanged_uri, upstream_uri};
 
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]

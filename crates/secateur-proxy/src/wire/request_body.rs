@@ -10,7 +10,6 @@ use http::Version;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use crate::error_shape::Refusal;
 use crate::limits::{ByteBudget, OverBudget, Pace, StallTimer, hold};
 
 /// Why a body did not arrive whole.
@@ -70,17 +69,6 @@ impl Fate {
         };
         self.error.store(code, Ordering::Relaxed);
         error
-    }
-}
-
-impl RequestBodyError {
-    pub(crate) fn refusal(self, limit_bytes: usize) -> Refusal {
-        match self {
-            Self::TooLarge => Refusal::TooLarge { limit_bytes },
-            Self::Stalled => Refusal::RequestStalled,
-            Self::Broke => Refusal::RequestBroke,
-            Self::NoRoom => Refusal::NoRoom,
-        }
     }
 }
 

@@ -3,111 +3,37 @@
 mod answer;
 mod arrival;
 mod asked_model;
-mod own_paths;
 mod prepare;
 mod send;
-mod status;
 
-use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use http::{HeaderName, Method, Request, Response};
 use hyper::body::{Body, Incoming};
 use secateur_core::Dialect;
-use secateur_ledger::Ledger;
 
 use self::answer::{answer, refuse};
 use self::arrival::Arrival;
-pub(crate) use self::arrival::{named_workloads, pick_workload};
 use self::asked_model::check_asked_model;
-pub(crate) use self::own_paths::own_path;
 use self::prepare::{note, prepare};
 use self::send::{only_outgoing, send, send_prepared};
-use crate::access::{Grant, RateLimits};
+use crate::access::{Grant, check_owner};
 use crate::audit::AuditEvent;
-use crate::canary::Canary;
-use crate::capture::Capture;
-use crate::config::LiveConfig;
-use crate::conversations::Conversations;
-use crate::credential_owner::check_owner;
-use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
-use crate::identity::{request_id, trace_of};
-use crate::limits::{ByteBudget, Slots};
-use crate::names::bounded;
-use crate::pages::Pages;
-use crate::patience::Patience;
-use crate::pipeline::Engine;
-use crate::request_body::Guarded;
+use crate::limits::Patience;
+use crate::refusal::Refusal;
 use crate::response_body::ClientBody;
-use crate::route::{BYPASS_HEADER, Route};
-use crate::summary::Summarizer;
-use crate::surface::Surfaces;
-use crate::upstream::{OutBody, UpstreamBody, UpstreamClient};
+use crate::route::Route;
+use crate::route::workload::{named_workloads, pick_workload};
+use crate::shared::{Held, Shared};
+use crate::upstream::{OutBody, UpstreamBody};
+use crate::wire::headers::BYPASS_HEADER;
+use crate::wire::identity::{request_id, trace_of};
+use crate::wire::names::bounded;
+use crate::wire::request_body::Guarded;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-
-/// What all requests share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) config: LiveConfig,
-    pub(crate) client: UpstreamClient,
-    pub(crate) surfaces: Arc<Surfaces>,
-    pub(crate) engine: Arc<dyn Engine>,
-    pub(crate) canary: Arc<Canary>,
-    pub(crate) conversations: Conversations,
-    pub(crate) ledger: Option<Ledger>,
-    pub(crate) capture: Option<Arc<Capture>>,
-    pub(crate) slots: Slots,
-    pub(crate) byte_budget: Arc<ByteBudget>,
-    pub(crate) summarizer: Arc<Summarizer>,
-    pub(crate) limits: RateLimits,
-    pub(crate) pages: Option<Arc<dyn Pages>>,
-    pub(crate) no_pages: String,
-    pub(crate) is_draining: AtomicBool,
-    /// Requests that end now were cut off because the proxy stops.
-    pub(crate) is_cutting_off: AtomicBool,
-}
-
-/// What all requests share, in the hands of one connection. Its requests count themselves here, where no other thread
-/// counts at the same time.
-#[derive(Clone, Debug)]
-pub(crate) struct Held(Arc<OfConnection>);
-
-#[derive(Debug)]
-struct OfConnection {
-    shared: Arc<Shared>,
-    had_request: AtomicBool,
-}
-
-impl Held {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self(Arc::new(OfConnection {
-            shared,
-            had_request: AtomicBool::new(false),
-        }))
-    }
-
-    /// The head of a request is there.
-    pub(crate) fn has_request(&self) {
-        self.0.had_request.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether there was any request yet.
-    pub(crate) fn had_request(&self) -> bool {
-        self.0.had_request.load(Ordering::Relaxed)
-    }
-}
-
-impl Deref for Held {
-    type Target = Arc<Shared>;
-
-    fn deref(&self) -> &Arc<Shared> {
-        &self.0.shared
-    }
-}
 
 /// Answers one request that is for an upstream.
 ///
@@ -281,7 +207,7 @@ async fn look_into(
     let waiting = Instant::now();
     let original = match body.collect(&shared.byte_budget).await {
         Ok(body) => body,
-        Err(error) => return settle(arrival, Err(error.refusal(limit_bytes))),
+        Err(error) => return settle(arrival, Err(Refusal::of_body(error, limit_bytes))),
     };
     let waited = waiting.elapsed();
     if is_asked_in_body && let Err(refusal) = check_asked_model(shared, &arrival, &original).await {

@@ -1,3 +1,5 @@
+mod growing;
+
 use super::*;
 use secateur_core::models::Terms;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use secateur_core::Dialect;
-use secateur_core::internal::edit::{Action, SkipReason, Target};
+use secateur_core::internal::edit::{Action, Target};
 use secateur_core::mechanic::MechanicSet;
 use secateur_core::models::Terms;
 use secateur_core::policy::Policy;
@@ -20,12 +20,12 @@ use secateur_core::summary::{Summaries, WantedSummary};
 use secateur_core::{Candidates, Outcome, Request, prune};
 
 pub(crate) use self::decide::{Decided, Encoded, decide};
-use crate::audit::{ChainTime, FailOpen, Mechanic, Step};
+use crate::audit::{ChainTime, FailOpen, Mechanic, Step, SummaryOutcome, reason_name};
 use crate::canary::{Allowance, Orders, session_key};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
-use crate::names::bound;
-use crate::summary::{Scoped, SummaryOutcome};
+use crate::summary::Scoped;
+use crate::wire::names::bound;
 
 /// The call into the engine, as a value so that tests can make it panic or stall.
 pub trait Engine: Send + Sync + std::fmt::Debug {
@@ -110,14 +110,6 @@ impl Decision {
         });
         self.stack.push(mechanic.name());
         self.stack.sort_unstable();
-    }
-}
-
-/// A reason's name, as reports spell it.
-pub(crate) fn reason_name(reason: SkipReason) -> String {
-    match serde_json::to_value(reason) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => "unnamed".to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Uri;
 
-use crate::config::Secret;
+use super::Secret;
 
 /// Who compares two answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,8 @@ pub(crate) fn place_of(text: &str) -> f64 {
 }
 
 /// Whether a text belongs to a share of so many percent.
-pub(crate) fn is_in_share(text: &str, pct: f64) -> bool {
+#[must_use]
+pub fn is_in_share(text: &str, pct: f64) -> bool {
     pct > 0.0 && place_of(text) * 100.0 < pct
 }
 

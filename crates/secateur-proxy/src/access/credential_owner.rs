@@ -6,9 +6,9 @@
 
 use http::{HeaderMap, HeaderName, header};
 
-use crate::access::{ANTHROPIC_KEY, AZURE_KEY, GOOGLE_KEY};
 use crate::config::Provider;
-use crate::error_shape::Refusal;
+use crate::refusal::Refusal;
+use crate::wire::headers::{ANTHROPIC_KEY, AZURE_KEY, GOOGLE_KEY};
 
 /// How credentials begin.
 const STARTS: [(&str, Provider); 5] = [

@@ -19,19 +19,19 @@ use self::accept::{Stop, accept};
 pub use self::reload::ReloadError;
 use self::reload::{keep_until_restart, taken_away};
 use crate::access::RateLimits;
+use crate::audit::UntouchedRequests;
 use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore};
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
 use crate::conversations::Conversations;
-use crate::handle::Shared;
 use crate::limits::{ByteBudget, Connections, Slots};
-use crate::model_names::ModelNames;
 use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
+use crate::shared::Shared;
 use crate::summary::{Summarizer, SummaryCache};
+use crate::surface::ModelNames;
 use crate::surface::{Log, Metrics, Surfaces, Traces, watch_ledger};
-use crate::untouched::UntouchedRequests;
 use crate::upstream::UpstreamClient;
 
 /// Why the proxy did not start.

@@ -8,6 +8,17 @@ use std::cell::Cell;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+/// The header that picks the workload.
+pub(crate) const WORKLOAD_HEADER: HeaderName = HeaderName::from_static("x-secateur-workload");
+
+/// The header that passes one request through untouched.
+pub(crate) const BYPASS_HEADER: HeaderName = HeaderName::from_static("x-secateur-bypass");
+
+/// Where clients of a provider put their credential, besides `authorization`.
+pub(crate) const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+pub(crate) const ANTHROPIC_KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub(crate) const AZURE_KEY: HeaderName = HeaderName::from_static("api-key");
+
 fn is_hop_by_hop(name: &str) -> bool {
     matches!(
         name,

@@ -7,6 +7,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 
 use crate::config::Provider;
 use crate::upstream::ConnectFailure;
+use crate::wire::request_body::RequestBodyError;
 
 /// Why the proxy answers in place of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +62,16 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
+    /// What a client gets whose body could not be read.
+    pub(crate) fn of_body(error: RequestBodyError, limit_bytes: usize) -> Self {
+        match error {
+            RequestBodyError::TooLarge => Self::TooLarge { limit_bytes },
+            RequestBodyError::Stalled => Self::RequestStalled,
+            RequestBodyError::Broke => Self::RequestBroke,
+            RequestBodyError::NoRoom => Self::NoRoom,
+        }
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 
-use super::Shared;
 use super::status::STATUS_PATH;
 use crate::access::Grant;
 use crate::config::Config;
 use crate::own_names::{host_of, is_known_host};
 use crate::response_body::ClientBody;
+use crate::shared::Shared;
 use crate::surface::ledger_metrics;
 
 /// Answers what is the proxy's own; `None`: the request is for an upstream.

@@ -3,23 +3,28 @@
 
 mod cache_read;
 mod miss;
+mod recalled;
+pub mod reconcile;
 mod settle;
+mod summary_outcome;
+mod untouched;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use secateur_core::Dialect;
+use secateur_core::internal::edit::SkipReason;
 pub use secateur_core::mechanic::Mechanic;
 use secateur_core::models::Terms;
 use secateur_core::receipt::Receipt as Predicted;
 use secateur_core::report::Report;
 
 pub use self::cache_read::{CacheRead, ChangedPlace, MissCause};
+pub use self::recalled::{ClientChange, Recalled};
+pub use self::summary_outcome::SummaryOutcome;
+pub use self::untouched::{Untouched, UntouchedCount, UntouchedRequests};
 use crate::config::Provider;
-pub use crate::conversations::{ClientChange, Recalled};
-use crate::summary::SummaryOutcome;
-use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 /// What one link of the chain decided.
@@ -312,4 +317,12 @@ pub struct NoSink;
 
 impl AuditSink for NoSink {
     fn record(&self, _: &AuditEvent) {}
+}
+
+/// A reason's name, as reports spell it.
+pub(crate) fn reason_name(reason: SkipReason) -> String {
+    match serde_json::to_value(reason) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => "unnamed".to_owned(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, Method, Request, Version, header};
 
-use crate::error_shape::Refusal;
+use crate::refusal::Refusal;
 
 /// Why a request is refused whatever it asks for.
 pub(crate) fn misaddressed<B>(request: &Request<B>) -> Option<Refusal> {
