@@ -38,6 +38,9 @@ pub use upstreams::Upstreams;
 use crate::limits::{Pace, TimeBudget};
 use crate::mechanic::{ModelRoutes, OutputSchema};
 
+/// The name of a configuration file that nobody named.
+pub const CONFIG_NAME: &str = "secateur.toml";
+
 /// The workload of requests that name none. No mechanic is on unless the file says so.
 pub const DEFAULT_WORKLOAD: &str = "default";
 

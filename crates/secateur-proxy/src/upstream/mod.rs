@@ -4,6 +4,7 @@
 //! passes from task to task on the way; an HTTP/2 connection has a task of its own, because requests share it.
 
 mod body;
+mod caller;
 mod connect;
 mod connect_failure;
 mod framing;
@@ -24,13 +25,15 @@ use hyper::client::conn::TrySendError;
 use rustls::pki_types::CertificateDer;
 
 pub(crate) use self::body::{OutBody, UpstreamBody};
+pub use self::caller::Caller;
 use self::connect::Connector;
 pub(crate) use self::connect_failure::ConnectFailure;
 #[cfg(test)]
 pub(crate) use self::connect_failure::ConnectFailureKind;
 use self::lane::{Found, Lane};
 use self::pool::Pool;
-pub(crate) use self::uri::{unchanged_uri, upstream_uri};
+pub(crate) use self::uri::unchanged_uri;
+pub use self::uri::upstream_uri;
 
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]

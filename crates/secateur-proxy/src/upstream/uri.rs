@@ -8,11 +8,7 @@ use http::uri::PathAndQuery;
 ///
 /// # Errors
 /// The result is not a URL.
-pub(crate) fn upstream_uri(
-    base: &Uri,
-    path: &str,
-    query: Option<&str>,
-) -> Result<Uri, http::Error> {
+pub fn upstream_uri(base: &Uri, path: &str, query: Option<&str>) -> Result<Uri, http::Error> {
     let prefix = base.path().trim_end_matches('/');
     let last = prefix.rsplit('/').next().unwrap_or_default();
     let is_version = last.len() > 1 && last.starts_with('v') && last.as_bytes()[1].is_ascii_digit();

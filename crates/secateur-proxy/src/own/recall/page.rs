@@ -32,12 +32,15 @@ impl Asked {
 
 /// A stretch of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Page {
-    pub(crate) text: String,
-    pub(crate) offset: usize,
-    pub(crate) total_chars: usize,
+pub struct Page {
+    /// The text.
+    pub text: String,
+    /// Its first character, counted from 0.
+    pub offset: usize,
+    /// Characters of the whole text.
+    pub total_chars: usize,
     /// Where to go on; `None`: this was the end.
-    pub(crate) next_offset: Option<usize>,
+    pub next_offset: Option<usize>,
 }
 
 impl Page {

@@ -1,16 +1,11 @@
 //! Receipts as the command line shows them.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
-
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
 fn secateur(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_secateur"))
+    Command::new(crate::SECATEUR)
         .args(arguments)
         .output()
         .unwrap()

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::audit::{AuditEvent, AuditSink};
-use crate::cli::CommandError;
+use crate::command_error::CommandError;
+use secateur_proxy::audit::{AuditEvent, AuditSink};
 
 /// See the module.
 #[derive(Clone, Debug, Default)]

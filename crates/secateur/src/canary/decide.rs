@@ -1,30 +1,33 @@
-//! `secateur canary`: what is switched off, and a person's word to switch it on again.
+//! Reads and takes decisions about stacks in a ledger.
 
 use std::io::Write;
 
 use secateur_ledger::moment::now;
 use secateur_ledger::{Ledger, LedgerError, LedgerOptions};
 
-use super::CommandError;
+use crate::command_error::CommandError;
 
 /// A stack that a person wants back.
 #[derive(Clone, Debug)]
-pub struct ResumeOptions {
+pub(crate) struct ResumeOptions {
     /// The ledger that the proxies share.
-    pub ledger: String,
+    pub(crate) ledger: String,
     /// Whose stack.
-    pub workload: String,
+    pub(crate) workload: String,
     /// Which, as in the log and the portal: `m7`.
-    pub stack: String,
+    pub(crate) stack: String,
     /// Who says so.
-    pub by: String,
+    pub(crate) by: String,
 }
 
 /// Switches a stack on again; all replicas follow within seconds.
 ///
 /// # Errors
 /// There is no such ledger, the stack is not off, or the output cannot be written.
-pub fn canary_resume(options: &ResumeOptions, out: &mut dyn Write) -> Result<(), CommandError> {
+pub(crate) fn canary_resume(
+    options: &ResumeOptions,
+    out: &mut dyn Write,
+) -> Result<(), CommandError> {
     let ResumeOptions {
         ledger: url,
         workload,
@@ -51,7 +54,7 @@ pub fn canary_resume(options: &ResumeOptions, out: &mut dyn Write) -> Result<(),
 ///
 /// # Errors
 /// There is no such ledger, or the output cannot be written.
-pub fn canary_list(url: &str, out: &mut dyn Write) -> Result<(), CommandError> {
+pub(crate) fn canary_list(url: &str, out: &mut dyn Write) -> Result<(), CommandError> {
     let ledger = block_on(Ledger::open_for_reading(url, None))??;
     let controls = ledger.controls().borrow().clone();
     if controls.retired.is_empty() && controls.switches.is_empty() {

@@ -1,94 +1,79 @@
 //! `secateur serve`: runs until it is told to stop.
 
+mod embedded;
+mod ledger;
+mod reload;
+mod signals;
+mod start_page;
+
 use std::io::IsTerminal;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::CommandError;
-use super::config_file::{built_in_config, find_config, load_config};
-use super::keeping::{attach, set_limits};
-use super::reload::{Changes, reload};
-use super::signals::{Signal, Signals};
-use crate::config::{Config, LogFormat};
-use crate::pages::MakePages;
-use crate::server::{Proxy, ProxyParts};
-use crate::surface::Log;
-
-/// What `secateur serve` is given.
-#[derive(Clone, Default)]
-pub struct ServeOptions {
-    /// The configuration file. Default `secateur.toml` in this folder, else the user's own, else what is built in.
-    pub config: Option<PathBuf>,
-    /// Overrides the file's address.
-    pub listen: Option<SocketAddr>,
-    /// Overrides the file's log format.
-    pub log: Option<LogFormat>,
-    /// Whether anybody may use it although it is reachable from other machines.
-    pub open: bool,
-    /// Makes the pages over the ledger.
-    pub pages: Option<MakePages>,
-    /// Greets people on a terminal, in place of the line `listening`.
-    pub announce: Option<Announce>,
-}
-
-/// What people on a terminal are told when the proxy has started.
-pub type Announce = Arc<dyn Fn(&Started) + Send + Sync>;
+pub(crate) use self::embedded::Embedded;
+pub(crate) use self::ledger::attach;
+use self::ledger::set_limits;
+use self::reload::{Changes, reload};
+use self::signals::Signal;
+pub(crate) use self::signals::Signals;
+use crate::args::{LogArg, ServeArgs};
+use crate::command_error::CommandError;
+use crate::config_file::{built_in_config, find_config, load_config};
+use crate::failure::Failure;
+use secateur_proxy::Log;
+use secateur_proxy::config::{Config, LogFormat};
+use secateur_proxy::{Proxy, ProxyParts};
 
 /// A proxy that has just started.
 #[derive(Clone, Debug)]
-pub struct Started {
+struct Started {
     /// Its base URL.
-    pub url: String,
+    url: String,
     /// What it does.
-    pub config: Arc<Config>,
+    config: Arc<Config>,
     /// The configuration file; `None`: what is built in.
-    pub file: Option<PathBuf>,
+    file: Option<PathBuf>,
     /// Why there is no portal; `None`: there is one.
-    pub no_portal: Option<String>,
+    no_portal: Option<String>,
 }
 
-impl std::fmt::Debug for ServeOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServeOptions")
-            .field("config", &self.config)
-            .field("listen", &self.listen)
-            .field("log", &self.log)
-            .field("open", &self.open)
-            .finish_non_exhaustive()
+/// The configuration with what the command line says in its place.
+fn read(args: &ServeArgs, path: Option<&PathBuf>) -> Result<Config, CommandError> {
+    let mut config = match path {
+        Some(path) => load_config(path)?,
+        None => built_in_config()?,
+    };
+    if let Some(listen) = args.listen {
+        config.listen = listen;
     }
-}
-
-impl ServeOptions {
-    fn read(&self, path: Option<&PathBuf>) -> Result<Config, CommandError> {
-        let mut config = match path {
-            Some(path) => load_config(path)?,
-            None => built_in_config()?,
-        };
-        if let Some(listen) = self.listen {
-            config.listen = listen;
-        }
-        if let Some(log) = self.log {
-            config.log = Some(log);
-        }
-        Ok(config)
+    if let Some(log) = args.log {
+        config.log = Some(match log {
+            LogArg::Json => LogFormat::Json,
+            LogArg::Pretty => LogFormat::Pretty,
+            LogArg::Off => LogFormat::Off,
+        });
     }
+    Ok(config)
 }
 
 /// Runs the proxy until SIGINT or SIGTERM, then lets streams finish.
 ///
 /// # Errors
 /// The configuration is wrong, or the proxy cannot start.
-pub fn serve(options: ServeOptions) -> Result<(), CommandError> {
-    let path = find_config(options.config.clone());
-    let config = options.read(path.as_ref())?;
+pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+    Ok(serve(args)?)
+}
+
+fn serve(args: &ServeArgs) -> Result<(), CommandError> {
+    let path = find_config(args.config.clone());
+    let config = read(args, path.as_ref())?;
     let log = Log::to_stderr(config.log.unwrap_or_else(usual_format));
     quiet_panics(log.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     let grace = config.timeouts.shutdown;
-    let result = runtime.block_on(run(options, path, config, log));
+    let result = runtime.block_on(serve_until_stopped(args, path, config, log));
     runtime.shutdown_timeout(grace.min(std::time::Duration::from_secs(1)));
     result
 }
@@ -102,10 +87,10 @@ fn usual_format() -> LogFormat {
     }
 }
 
-fn tell_started(log: &Log, started: &Started, announce: Option<&Announce>) {
-    let is_for_people = log.is_pretty() && std::io::stderr().is_terminal();
-    if let Some(announce) = announce.filter(|_| is_for_people) {
-        return announce(started);
+/// A page for people on a terminal, a log line for programs.
+fn announce(log: &Log, started: &Started) {
+    if log.is_pretty() && std::io::stderr().is_terminal() {
+        return start_page::show(started);
     }
     let file = started.file.as_ref();
     let source = file.map_or("built-in".to_owned(), |path| path.display().to_string());
@@ -116,17 +101,17 @@ fn tell_started(log: &Log, started: &Started, announce: Option<&Announce>) {
     log.line("info", "listening", &fields);
 }
 
-async fn run(
-    options: ServeOptions,
+async fn serve_until_stopped(
+    args: &ServeArgs,
     path: Option<PathBuf>,
     config: Config,
     log: Log,
 ) -> Result<(), CommandError> {
     let mut changes = path.as_ref().map(|path| Changes::watch(path, &config));
     let mut parts = ProxyParts::new(config);
-    parts.open = options.open;
+    parts.open = args.open;
     parts.log = log.clone();
-    let ledger = attach(&mut parts, options.pages.as_ref(), &log).await?;
+    let ledger = attach(&mut parts, &log).await?;
     let no_portal = parts.pages.is_none().then(|| parts.no_pages.clone());
     let proxy = Proxy::start(parts).await?;
     let started = Started {
@@ -135,7 +120,7 @@ async fn run(
         file: path.clone(),
         no_portal,
     };
-    tell_started(&log, &started, options.announce.as_ref());
+    announce(&log, &started);
     let mut signals = Signals::new()?;
     loop {
         let changed = async {
@@ -149,14 +134,7 @@ async fn run(
             signal = signals.next() => if signal == Signal::Stop { break },
         }
         if let Some(path) = &path {
-            reload(
-                &proxy,
-                || options.read(Some(path)),
-                path,
-                &log,
-                &mut changes,
-            )
-            .await;
+            reload(&proxy, || read(args, Some(path)), path, &log, &mut changes).await;
             if let Some(ledger) = &ledger {
                 set_limits(ledger, &proxy.config());
             }
@@ -207,7 +185,7 @@ fn quiet_panics(log: Log) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::surface::Captured;
+    use secateur_proxy::Captured;
 
     #[test]
     fn a_panic_is_logged_by_its_place_alone() {
@@ -220,7 +198,7 @@ mod tests {
         assert!(caught.is_err());
         log.flush();
         assert!(
-            out.text().contains("serve.rs:") && !out.text().contains("prompt"),
+            out.text().contains("serve/mod.rs:") && !out.text().contains("prompt"),
             "{}",
             out.text()
         );

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use secateur_proxy::cli::Started;
 use secateur_proxy::config::Workload;
 
+use super::Started;
 use crate::table::{bold, green};
 
 /// Writes the page to standard error, where log lines follow.
-pub(crate) fn announce(started: &Started) {
+pub(super) fn show(started: &Started) {
     anstream::eprint!("{}", page(started));
 }
 

@@ -3,18 +3,17 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::CommandError;
-use crate::config::folders::config_folder;
-use crate::config::{BUILT_IN, Config, ConfigError, TEMPLATE};
-
-/// The file that is looked for where none is named.
-pub const CONFIG_NAME: &str = "secateur.toml";
+use crate::args::ConfigCommand;
+use crate::command_error::CommandError;
+use crate::failure::Failure;
+use secateur_proxy::config::folders::config_folder;
+use secateur_proxy::config::{BUILT_IN, CONFIG_NAME, Config, ConfigError, TEMPLATE};
 
 /// The configuration that is used without a file.
 ///
 /// # Errors
 /// Never, while the built-in text is valid.
-pub fn built_in_config() -> Result<Config, CommandError> {
+pub(crate) fn built_in_config() -> Result<Config, CommandError> {
     Ok(Config::read("built-in", BUILT_IN, Path::new("."), &env)?)
 }
 
@@ -22,7 +21,7 @@ pub fn built_in_config() -> Result<Config, CommandError> {
 ///
 /// # Errors
 /// The file cannot be read, or is not valid.
-pub fn load_config(path: &Path) -> Result<Config, CommandError> {
+pub(crate) fn load_config(path: &Path) -> Result<Config, CommandError> {
     load(path, Config::read)
 }
 
@@ -30,7 +29,7 @@ pub fn load_config(path: &Path) -> Result<Config, CommandError> {
 ///
 /// # Errors
 /// The file cannot be read, or does not say where its ledger is.
-pub fn ledger_url(named: Option<PathBuf>) -> Result<String, CommandError> {
+pub(crate) fn ledger_url(named: Option<PathBuf>) -> Result<String, CommandError> {
     let url = match find_config(named) {
         Some(path) => load(&path, Config::read_ledger_url)?,
         None => Config::read_ledger_url("built-in", BUILT_IN, Path::new(""), &env)?,
@@ -53,7 +52,7 @@ fn load<T>(path: &Path, read: Read<T>) -> Result<T, CommandError> {
 ///
 /// # Errors
 /// The file is there already (unless `force`), or cannot be written.
-pub fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), CommandError> {
+fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), CommandError> {
     if path.exists() && !force {
         return Err(CommandError::Exists(path.to_owned()));
     }
@@ -84,7 +83,7 @@ pub fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), 
 ///
 /// # Errors
 /// The file cannot be read, or is not valid.
-pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
+fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
     let config = load_config(path)?;
     for workload in config.workloads.values() {
         if let Some(program) = workload.canary.scorer.missing_program() {
@@ -125,14 +124,12 @@ pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError
 }
 
 /// The user's own configuration file, whether or not it exists.
-#[must_use]
-pub fn user_config() -> Option<PathBuf> {
+pub(crate) fn user_config() -> Option<PathBuf> {
     Some(config_folder(&env)?.join(CONFIG_NAME))
 }
 
 /// The named file, else `secateur.toml` in this folder, else the user's own, where they exist.
-#[must_use]
-pub fn find_config(named: Option<PathBuf>) -> Option<PathBuf> {
+pub(crate) fn find_config(named: Option<PathBuf>) -> Option<PathBuf> {
     let exists = |path: &PathBuf| path.exists();
     let here = || Some(PathBuf::from(CONFIG_NAME)).filter(exists);
     named.or_else(here).or_else(|| user_config().filter(exists))
@@ -140,6 +137,23 @@ pub fn find_config(named: Option<PathBuf>) -> Option<PathBuf> {
 
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+pub(crate) fn run(command: &ConfigCommand) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let no_home =
+        || Failure::bad_usage("the environment names no home folder: set HOME or XDG_CONFIG_HOME");
+    match command {
+        ConfigCommand::Init { file, user, force } => {
+            let file = match user {
+                true => user_config().ok_or_else(no_home)?,
+                false => file.clone(),
+            };
+            config_init(&file, *force, &mut out)?;
+        }
+        ConfigCommand::Check { file } => config_check(file, &mut out)?,
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,4 @@
 //! The program as a new user meets it: without a configuration, in a home folder of its own.
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -17,7 +14,7 @@ impl Home {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_secateur"))
+        Command::new(crate::SECATEUR)
             .args(arguments)
             .current_dir(self.path())
             .env_clear()

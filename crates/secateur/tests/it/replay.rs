@@ -1,9 +1,4 @@
 //! `secateur replay` on sessions of every form, made here.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -72,7 +67,7 @@ fn log() -> String {
 }
 
 fn secateur(arguments: &[&str], files: &[&Path]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_secateur"))
+    let output = Command::new(crate::SECATEUR)
         .arg("replay")
         .args(files)
         .args(arguments)
@@ -236,7 +231,7 @@ fn the_page_stands_alone_and_escapes_what_it_shows() {
     secateur(&chosen, &[&path]);
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("<p>small, "));
-    let missing = Command::new(env!("CARGO_BIN_EXE_secateur"))
+    let missing = Command::new(crate::SECATEUR)
         .args([
             "replay",
             path.to_str().unwrap(),

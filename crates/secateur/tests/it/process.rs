@@ -1,142 +1,15 @@
 //! `serve` as a process of its own: signals, reload, the end.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
 use std::time::Duration;
 
 use http::Method;
 use secateur_core::Dialect;
 use secateur_ledger::{Filter, Ledger, LedgerOptions};
+use secateur_mock::client::{conversation, request, whole};
+
+use crate::served::{Served, folder};
 use secateur_mock::{Mock, MockOptions};
-use secateur_proxy::cli::{ServeOptions, serve};
-
-use crate::stage::{TestClient, client, conversation, request, whole};
-
-const CONFIG: &str = "SECATEUR_TEST_CONFIG";
-
-/// Not a test: this program, run again with the variable set, is the proxy.
-#[test]
-fn serves_when_it_is_run_as_the_proxy() {
-    if let Some(config) = std::env::var_os(CONFIG) {
-        serve(ServeOptions {
-            config: Some(config.into()),
-            ..ServeOptions::default()
-        })
-        .unwrap();
-    }
-}
-
-struct Served {
-    child: Child,
-    lines: Arc<Mutex<Vec<String>>>,
-    url: String,
-    client: TestClient,
-}
-
-impl Served {
-    async fn start(config: &Path) -> Self {
-        Self::run(Command::new(std::env::current_exe().unwrap()), config).await
-    }
-
-    /// With no room for a single byte in any file, as on a full disk.
-    #[cfg(unix)]
-    async fn start_on_a_full_disk(config: &Path) -> Self {
-        let mut command = Command::new("sh");
-        let script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
-        command
-            .args(["-c", script, "sh"])
-            .arg(std::env::current_exe().unwrap());
-        Self::run(command, config).await
-    }
-
-    async fn run(mut command: Command, config: &Path) -> Self {
-        let mut child = command
-            .args([
-                "--exact",
-                "process::serves_when_it_is_run_as_the_proxy",
-                "--nocapture",
-            ])
-            .env(CONFIG, config)
-            .env("XDG_DATA_HOME", config.parent().unwrap())
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
-        let sink = Arc::clone(&lines);
-        std::thread::spawn(move || {
-            for line in stderr.lines().map_while(Result::ok) {
-                sink.lock().unwrap().push(line);
-            }
-        });
-        let mut served = Self {
-            child,
-            lines,
-            url: String::new(),
-            client: client(),
-        };
-        let line = served.wait_for("\"event\":\"listening\"").await;
-        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
-        served.url = line["url"].as_str().unwrap().to_owned();
-        served
-    }
-
-    async fn wait_for(&self, what: &str) -> String {
-        for _ in 0..500 {
-            {
-                let mut lines = self.lines.lock().unwrap();
-                if let Some(at) = lines.iter().position(|line| line.contains(what)) {
-                    return lines.remove(at);
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("no {what} in {:?}", self.lines.lock().unwrap());
-    }
-
-    fn signal(&self, name: &str) {
-        let status = Command::new("kill")
-            .args([name, &self.child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(status.success());
-    }
-
-    async fn stack(&self) -> String {
-        let body = conversation(Dialect::OpenaiChat, 21, false);
-        let response = request(
-            &self.client,
-            &self.url,
-            Method::POST,
-            "/w/p/v1/chat/completions",
-            &[],
-            body,
-        )
-        .await;
-        let answer = whole(response.unwrap()).await;
-        assert_eq!(answer.status, 200);
-        answer
-            .headers
-            .get("x-secateur-stack")
-            .map_or("off".to_owned(), |stack| stack.to_str().unwrap().to_owned())
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("secateur-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 #[tokio::test]
 async fn a_changed_file_is_taken_over_and_an_invalid_one_refused() {

@@ -1,12 +1,13 @@
-//! `secateur canary`: arguments in, the proxy's own functions do the rest.
+//! `secateur canary`: what is switched off, and a person's word to switch it on again.
+
+mod decide;
 
 use clap::Subcommand;
-use secateur_proxy::cli::{self, ResumeOptions};
 
-use crate::Failure;
+use self::decide::{ResumeOptions, canary_list, canary_resume};
 use crate::audit::args::LedgerArgs;
 use crate::audit::place::url;
-use crate::proxy::failure;
+use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CanaryCommand {
@@ -40,7 +41,7 @@ Example:
 pub(crate) fn run(command: &CanaryCommand) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let done = match command {
-        CanaryCommand::List { place } => cli::canary_list(&url(place)?, &mut out),
+        CanaryCommand::List { place } => canary_list(&url(place)?, &mut out),
         CanaryCommand::Resume {
             place,
             workload,
@@ -53,8 +54,8 @@ pub(crate) fn run(command: &CanaryCommand) -> Result<(), Failure> {
                 stack: stack.clone(),
                 by: by.clone(),
             };
-            cli::canary_resume(&options, &mut out)
+            canary_resume(&options, &mut out)
         }
     };
-    done.map_err(failure)
+    Ok(done?)
 }

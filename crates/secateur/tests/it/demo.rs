@@ -4,13 +4,18 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use secateur_core::policy::PRESETS;
-use secateur_proxy::cli::{DemoOptions, demo};
+
+fn demo(args: &[&str]) -> Command {
+    let mut command = Command::new(crate::SECATEUR);
+    command.arg("demo").args(args);
+    command
+}
 
 #[test]
 fn it_says_what_was_saved_and_where_to_look() {
-    let mut out = Vec::new();
-    demo(&DemoOptions::default(), &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
+    let output = demo(&[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
     for words in [
         "Playing",
         "in front of a strict provider",
@@ -30,26 +35,8 @@ fn it_says_what_was_saved_and_where_to_look() {
 #[test]
 fn the_provider_takes_what_every_preset_makes_of_the_sessions() {
     for preset in PRESETS.iter().filter(|preset| preset.name != "steady") {
-        let options = DemoOptions {
-            preset: Some(preset.name.to_owned()),
-            ..DemoOptions::default()
-        };
-        demo(&options, &mut Vec::new()).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
-    }
-}
-
-const KEEPS: &str = "SECATEUR_TEST_DEMO";
-
-/// Not a test: this program, run again with the variable set, is the demonstration.
-#[test]
-fn stays_up_when_it_is_run_as_the_demonstration() {
-    if std::env::var_os(KEEPS).is_some() {
-        let options = DemoOptions {
-            keep: true,
-            preset: Some("tessera".into()),
-            ..DemoOptions::default()
-        };
-        demo(&options, &mut std::io::stdout()).unwrap();
+        let output = demo(&["--preset", preset.name]).output().unwrap();
+        assert!(output.status.success(), "{}: {output:?}", preset.name);
     }
 }
 
@@ -57,13 +44,7 @@ fn stays_up_when_it_is_run_as_the_demonstration() {
 #[test]
 fn one_that_is_told_to_end_leaves_nothing_behind() {
     for until in ["Playing", "Staying up"] {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "demo::stays_up_when_it_is_run_as_the_demonstration",
-            ])
-            .arg("--nocapture")
-            .env(KEEPS, "1")
+        let mut child = demo(&["--keep", "--preset", "tessera"])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Full, Limited};
 use serde_json::{Value, json};
 
-use super::PATH;
-use super::page::Page;
-use crate::cli::CommandError;
-use crate::config::Secret;
-use crate::upstream::{OutBody, UpstreamClient};
+use crate::args::McpArgs;
+use crate::command_error::CommandError;
+use crate::failure::Failure;
+use secateur_proxy::Caller;
+use secateur_proxy::config::Secret;
+use secateur_proxy::recall;
 
 /// Versions of the protocol that it speaks, newest first.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
@@ -26,24 +26,47 @@ const TOOL: &str = "secateur_recall";
 /// A message on a line of its own is no longer than this.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
+/// A page of recalled text is shorter than this.
+const MAX_BYTES: usize = 4 << 20;
+
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What `secateur mcp` is given.
 #[derive(Clone, Debug)]
-pub struct McpOptions {
+struct McpOptions {
     /// The proxy's base URL.
-    pub url: Uri,
+    url: Uri,
     /// The workload whose text is asked for.
-    pub workload: String,
+    workload: String,
     /// The client key.
-    pub key: Option<Secret>,
+    key: Option<Secret>,
+}
+
+pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
+    let key = match &args.key_env {
+        None => None,
+        Some(variable) => match std::env::var(variable) {
+            Ok(key) => Some(Secret::new(&key)),
+            Err(_) => {
+                let words = format!("the environment variable `{variable}` is not set");
+                return Err(Failure::bad_usage(words));
+            }
+        },
+    };
+    let options = McpOptions {
+        url: args.url.clone(),
+        workload: args.workload.clone(),
+        key,
+    };
+    let (input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
+    Ok(mcp(&options, input, &mut output)?)
 }
 
 /// Serves until the input ends.
 ///
 /// # Errors
 /// Input or output breaks.
-pub fn mcp(
+fn mcp(
     options: &McpOptions,
     mut input: impl BufRead,
     output: &mut impl Write,
@@ -51,7 +74,7 @@ pub fn mcp(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let client = runtime.block_on(async { UpstreamClient::new(PATIENCE, &[]) })?;
+    let client = runtime.block_on(async { Caller::new(PATIENCE, &[]) })?;
     let server = Server { options, client };
     let mut line = Vec::new();
     loop {
@@ -72,7 +95,7 @@ pub fn mcp(
 
 struct Server<'o> {
     options: &'o McpOptions,
-    client: UpstreamClient,
+    client: Caller,
 }
 
 /// What went wrong with a message, as the protocol numbers it.
@@ -128,17 +151,16 @@ impl Server<'_> {
     async fn ask(&self, arguments: &Value) -> Result<String, String> {
         let unreachable = || format!("the proxy at {} does not answer", self.options.url);
         let request = self.request(arguments).ok_or_else(unreachable)?;
-        let answered = tokio::time::timeout(PATIENCE, self.client.send(request)).await;
+        let answered = tokio::time::timeout(PATIENCE, self.client.call(request, MAX_BYTES)).await;
         let response = answered.ok().and_then(Result::ok).ok_or_else(unreachable)?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), 4 << 20).collect().await;
-        let body = body.map_err(|_| unreachable())?.to_bytes();
+        let body = response.into_body();
         if status != StatusCode::OK {
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             let words = body.pointer("/error/message").and_then(Value::as_str);
             return Err(words.map_or_else(|| format!("the proxy answered {status}"), str::to_owned));
         }
-        let page: Page = serde_json::from_slice(&body).map_err(|_| unreachable())?;
+        let page: recall::Page = serde_json::from_slice(&body).map_err(|_| unreachable())?;
         let mut text = page.text;
         if let Some(next) = page.next_offset {
             text += &format!(
@@ -149,14 +171,15 @@ impl Server<'_> {
         Ok(text)
     }
 
-    fn request(&self, arguments: &Value) -> Option<Request<OutBody>> {
+    fn request(&self, arguments: &Value) -> Option<Request<Bytes>> {
         let base = self.options.url.to_string();
         let uri = format!(
-            "{}/w/{}{PATH}",
+            "{}/w/{}{}",
             base.trim_end_matches('/'),
-            self.options.workload
+            self.options.workload,
+            recall::PATH
         );
-        let body = OutBody::Full(Full::new(Bytes::from(arguments.to_string())));
+        let body = Bytes::from(arguments.to_string());
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri.parse().ok()?;

@@ -1,9 +1,6 @@
 //! `secateur audit` and `secateur canary` where things are unusual: names that hold anything, outputs that take
 //! nothing, readers that go away.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -69,7 +66,7 @@ impl Scene {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_secateur"));
+        let mut command = Command::new(crate::SECATEUR);
         command.args(arguments).current_dir(self.0.path());
         command.env("XDG_DATA_HOME", self.0.path());
         command

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use secateur_ledger::{Ledger, LedgerOptions};
 
-use super::CommandError;
-use crate::audit::Both;
-use crate::config::Config;
-use crate::pages::{MakePages, PagesParts};
-use crate::server::ProxyParts;
-use crate::surface::LedgerSink;
-use crate::surface::Log;
+use crate::command_error::CommandError;
+use crate::portal::pages_over;
+use secateur_proxy::LedgerSink;
+use secateur_proxy::Log;
+use secateur_proxy::PagesParts;
+use secateur_proxy::ProxyParts;
+use secateur_proxy::audit::Both;
+use secateur_proxy::config::Config;
 
 /// Opens the configured ledger and attaches it, and the pages over it, to the proxy's parts.
 pub(crate) async fn attach(
     parts: &mut ProxyParts,
-    make_pages: Option<&MakePages>,
     log: &Log,
 ) -> Result<Option<Ledger>, CommandError> {
     let config = parts.config.load_full();
@@ -30,8 +30,8 @@ pub(crate) async fn attach(
     set_limits(&ledger, &config);
     parts.canary = Arc::new(ledger.clone());
     parts.ledger = Some(ledger.clone());
-    if let (Some(make), Some(portal)) = (make_pages, &config.portal) {
-        let made = make(PagesParts {
+    if let Some(portal) = &config.portal {
+        let made = pages_over(PagesParts {
             ledger: ledger.clone(),
             config: Arc::clone(&parts.config),
             portal: portal.clone(),
@@ -40,12 +40,13 @@ pub(crate) async fn attach(
         });
         match made {
             Ok(pages) => parts.pages = Some(pages),
-            Err(reason) => {
+            Err(error) => {
+                let reason = error.to_string();
                 log.line("warn", "portal_off", &[("reason", reason.as_str().into())]);
                 parts.no_pages = reason;
             }
         }
-    } else if config.portal.is_none() {
+    } else {
         parts.no_pages = "[portal] enabled = false".to_owned();
     }
     Ok(Some(ledger))

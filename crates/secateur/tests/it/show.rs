@@ -1,9 +1,4 @@
 //! `secateur plan --show`: what the model sees of a pruned request.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
-
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -13,7 +8,7 @@ use serde_json::{Value, json};
 fn shown(name: &str, body: &Value) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, body.to_string()).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_secateur"))
+    let output = Command::new(crate::SECATEUR)
         .args(["plan", path.to_str().unwrap(), "--show"])
         .args(["--preset", "openclaw-aggressive", "--set"])
         .arg("old-tool-results.hard_clear.style=\"described\"")

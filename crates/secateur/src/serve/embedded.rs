@@ -5,20 +5,19 @@ use std::time::Duration;
 
 use secateur_ledger::Ledger;
 
-use super::CommandError;
-use super::keeping::attach;
-use crate::audit::AuditSink;
-use crate::config::Config;
-use crate::pages::MakePages;
-use crate::server::{Proxy, ProxyParts};
-use crate::surface::Log;
+use super::ledger::attach;
+use crate::command_error::CommandError;
+use secateur_proxy::Log;
+use secateur_proxy::audit::AuditSink;
+use secateur_proxy::config::Config;
+use secateur_proxy::{Proxy, ProxyParts};
 
 /// Requests that are still under way when the command ends have this long.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A running proxy with its ledger.
 #[derive(Debug)]
-pub struct Embedded {
+pub(crate) struct Embedded {
     proxy: Proxy,
     ledger: Option<Ledger>,
 }
@@ -28,27 +27,25 @@ impl Embedded {
     ///
     /// # Errors
     /// The ledger cannot be opened, or the proxy cannot start.
-    pub async fn start(
+    pub(crate) async fn start(
         config: Config,
         sink: Arc<dyn AuditSink>,
-        pages: &MakePages,
     ) -> Result<Self, CommandError> {
         let log = Log::off();
         let mut parts = ProxyParts::new(config);
         parts.sink = sink;
-        let ledger = attach(&mut parts, Some(pages), &log).await?;
+        let ledger = attach(&mut parts, &log).await?;
         let proxy = Proxy::start(parts).await?;
         Ok(Self { proxy, ledger })
     }
 
     /// Its base URL.
-    #[must_use]
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.proxy.url()
     }
 
     /// Stops; when this returns, all requests are recorded.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         let cut_off = self.proxy.cut_off();
         let mut stopping = std::pin::pin!(self.proxy.shutdown());
         tokio::select! {

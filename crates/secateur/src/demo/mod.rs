@@ -13,34 +13,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use secateur_mock::{Mock, MockOptions};
 
-use crate::cli::{CommandError, Signals, attach};
-use crate::config::Config;
-use crate::pages::MakePages;
-use crate::server::{Proxy, ProxyParts};
-use crate::surface::Log;
+use crate::args::DemoArgs;
+use crate::command_error::CommandError;
+use crate::failure::Failure;
+use crate::serve::{Signals, attach};
 use play::play;
+use secateur_proxy::Log;
+use secateur_proxy::config::Config;
+use secateur_proxy::{Proxy, ProxyParts};
 use sessions::Session;
 use tally::{Tallies, Tally};
-
-/// What `secateur demo` is given.
-#[derive(Clone, Default)]
-pub struct DemoOptions {
-    /// Stay up after the tables, for a look around. Default false.
-    pub keep: bool,
-    /// The preset to show. Default: the one that suits each session.
-    pub preset: Option<String>,
-    /// Makes the pages over the ledger.
-    pub pages: Option<MakePages>,
-}
-
-impl std::fmt::Debug for DemoOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DemoOptions")
-            .field("keep", &self.keep)
-            .field("preset", &self.preset)
-            .finish_non_exhaustive()
-    }
-}
 
 /// The workload that passes through.
 const PLAIN: &str = "plain";
@@ -49,15 +31,19 @@ const PLAIN: &str = "plain";
 ///
 /// # Errors
 /// A port could not be bound, a request failed, or the output could not be written.
-pub fn demo(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandError> {
+pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    Ok(demo(args, &mut std::io::stdout().lock())?)
+}
+
+fn demo(args: &DemoArgs, out: &mut dyn Write) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(run(options, out))
+    runtime.block_on(play_and_print(args, out))
 }
 
-async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandError> {
-    let chosen = options.preset.as_deref();
+async fn play_and_print(args: &DemoArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+    let chosen = args.preset.as_deref();
     let sessions = Session::all();
     let presets: BTreeSet<&str> = sessions
         .iter()
@@ -71,7 +57,7 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     let config = config(&presets, &plain.url(), &pruned.url(), &folder.0)?;
     let mut parts = ProxyParts::new(config);
     parts.sink = Arc::<Tallies>::clone(&tallies);
-    let ledger = attach(&mut parts, options.pages.as_ref(), &Log::off()).await?;
+    let ledger = attach(&mut parts, &Log::off()).await?;
     let has_portal = parts.pages.is_some();
     let proxy = Proxy::start(parts).await?;
     writeln!(
@@ -89,8 +75,8 @@ async fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), CommandEr
     if let Some(rows) = &played {
         print(out, rows, rejected)?;
         let workloads: Vec<&str> = [PLAIN].into_iter().chain(presets).collect();
-        print_places(out, &url, has_portal, &workloads, options.keep)?;
-        if options.keep {
+        print_places(out, &url, has_portal, &workloads, args.keep)?;
+        if args.keep {
             out.flush()?;
             signals.next().await;
         }
@@ -274,9 +260,9 @@ mod tests {
     fn plays_every_session_and_prints_what_was_saved() {
         let mut out = Vec::new();
         demo(
-            &DemoOptions {
+            &DemoArgs {
+                keep: false,
                 preset: Some("tessera".into()),
-                ..DemoOptions::default()
             },
             &mut out,
         )

@@ -1,7 +1,5 @@
 //! `secateur audit` as people run it, on a ledger with rows in it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -72,7 +70,7 @@ impl Scene {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_secateur"))
+        Command::new(crate::SECATEUR)
             .arg("audit")
             .args(arguments)
             .current_dir(self.folder.path())
@@ -127,7 +125,7 @@ fn tail_shows_the_newest_rows_last_and_filters() {
 #[test]
 fn tail_follows_new_rows() {
     let scene = Scene::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_secateur"))
+    let mut child = Command::new(crate::SECATEUR)
         .args(["audit", "tail", "-f", "-n", "1"])
         .current_dir(scene.folder.path())
         .env("XDG_DATA_HOME", scene.folder.path())
@@ -368,7 +366,7 @@ fn the_beginning_of_an_id_will_do_where_no_other_begins_with_it() {
     });
     record(&url, folder.path().join("spool"), rows.into_iter());
     let show = |id: &str| {
-        Command::new(env!("CARGO_BIN_EXE_secateur"))
+        Command::new(crate::SECATEUR)
             .args(["audit", "show", "--ledger", &url, id])
             .output()
             .unwrap()
@@ -387,7 +385,7 @@ fn the_beginning_of_an_id_will_do_where_no_other_begins_with_it() {
 
 /// What a command says when it fails, and its exit code.
 fn told(folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_secateur"))
+    let output = Command::new(crate::SECATEUR)
         .args(arguments)
         .current_dir(folder)
         .output()

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::CommandError;
-use crate::config::Config;
-use crate::server::Proxy;
-use crate::surface::Log;
+use crate::command_error::CommandError;
+use secateur_proxy::Log;
+use secateur_proxy::Proxy;
+use secateur_proxy::config::Config;
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,36 +1,14 @@
-//! What the commands do, without their arguments: plain options in, plain errors out.
-
-mod canary;
-mod config_file;
-mod embedded;
-mod keeping;
-mod reach;
-mod reload;
-mod serve;
-mod signals;
-
-pub use crate::demo::{DemoOptions, demo};
-pub use crate::own::{McpOptions, mcp};
-pub use canary::{ResumeOptions, canary_list, canary_resume};
-pub use config_file::{
-    CONFIG_NAME, built_in_config, config_check, config_init, find_config, ledger_url, load_config,
-    user_config,
-};
-pub use embedded::Embedded;
-pub(crate) use keeping::attach;
-pub use reach::{Reached, reach};
-pub use serve::{Announce, ServeOptions, Started, serve};
-pub(crate) use signals::Signals;
+//! Why a command of the proxy failed.
 
 use std::path::PathBuf;
 
-use crate::config::ConfigError;
-use crate::server::ServeError;
+use secateur_proxy::{ConfigError, ServeError};
+
+use crate::failure::Failure;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CommandError {
+pub(crate) enum CommandError {
     /// The configuration is wrong.
     #[error("{0}")]
     Config(#[from] ConfigError),
@@ -75,4 +53,17 @@ pub enum CommandError {
     /// Something did not go as the demonstration expects.
     #[error("the demonstration failed: {0}")]
     Demo(String),
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Self::quiet_end()
+            }
+            CommandError::Io(error) => Self::bad_input(format!("input or output failed: {error}")),
+            CommandError::Config(_) | CommandError::Exists(_) => Self::bad_usage(error.to_string()),
+            other => Self::bad_input(other.to_string()),
+        }
+    }
 }
