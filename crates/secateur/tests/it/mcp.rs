@@ -72,7 +72,8 @@ async fn a_model_asks_for_a_cut_text_over_mcp() {
     let text = format!(
         "listen = \"127.0.0.1:0\"\n[workload.keeps]\npreset = \"openclaw-aggressive\"\nbudget_ms = 20000\n\
          upstream.anthropic = \"{}\"\npolicy = {{ m7 = {{ min_messages = 0, min_body_chars = 0 }} }}\n\
-         [workload.keeps.capture]\nmax_age_hours = 1\n",
+         [workload.keeps.capture]\nmax_age_hours = 1\n\
+         [ledger]\ncapture_key_env = \"CAPTURE_KEY\"\n",
         mock.url()
     );
     std::fs::write(&config, text).unwrap();
