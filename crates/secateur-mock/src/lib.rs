@@ -11,6 +11,8 @@
 mod answer;
 mod cache;
 mod chunks;
+#[cfg(feature = "client")]
+pub mod client;
 mod conduct;
 mod request;
 mod respond;

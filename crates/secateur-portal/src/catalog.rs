@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use secateur_core::mechanic::Mechanic;
-use secateur_proxy::canary::CanaryOptions;
+use secateur_proxy::config::CanaryOptions;
 use secateur_proxy::config::Workload;
 use secateur_proxy::{Untouched, UntouchedCount};
 

@@ -8,8 +8,8 @@ use crate::audit::{AuditEvent, Ended};
 use crate::canary::Shadow;
 use crate::config::Workload;
 use crate::conversations::PendingBlocks;
-use crate::handle::Held;
-use crate::request_body::Fate;
+use crate::shared::Held;
+use crate::wire::request_body::Fate;
 
 /// See the module.
 pub(crate) struct Exchange {

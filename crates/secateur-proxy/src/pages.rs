@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, Request, Response};
 use hyper::body::{Body, Frame, Incoming};
 use secateur_ledger::Ledger;
 
+use crate::audit::UntouchedRequests;
 use crate::config::{LiveConfig, PortalConfig};
 use crate::limits::Pace;
-use crate::request_body::Guarded;
-use crate::response_body::ClientBody;
-use crate::untouched::UntouchedRequests;
+use crate::wire::request_body::Guarded;
 
 /// Pages under paths of their own, such as the portal.
 pub trait Pages: Send + Sync + std::fmt::Debug {
@@ -100,39 +99,10 @@ pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
     })
 }
 
-/// What a browser is told that followed a link to a provider's path.
-pub(crate) fn refuse_navigation() -> Response<ClientBody> {
-    told(
-        StatusCode::FORBIDDEN,
-        "This address leads to a provider's API. Programs may use it; a browser does not show it here, because the pages of the proxy have the same address.\nThe pages are at /portal\n",
-    )
-}
-
-/// What is told at the pages' paths while there are none.
-pub(crate) fn pages_are_off(reason: &str) -> Response<ClientBody> {
-    told(
-        StatusCode::NOT_FOUND,
-        &format!("the portal is off: {reason}\n"),
-    )
-}
-
-/// A few words for people, which no browser takes for anything else.
-fn told(status: StatusCode, words: &str) -> Response<ClientBody> {
-    let mut response = Response::new(ClientBody::full(words.to_owned()));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "no-store"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
-}
-
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]

@@ -11,11 +11,11 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use crate::audit::Ended;
 use crate::exchange::Exchange;
-use crate::headers;
-use crate::idle::IdleTimer;
+use crate::limits::IdleTimer;
 use crate::limits::StreamWatch;
 use crate::upstream::UpstreamBody;
 use crate::usage::UsageReader;
+use crate::wire::headers;
 
 /// Why a response broke off. The client sees its connection end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,8 +5,8 @@ use secateur_core::check::check;
 use secateur_core::dialect;
 use secateur_core::internal::json::path_at;
 
-use crate::Failure;
 use crate::args::CheckArgs;
+use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::table::{counted, green, red_cell, table};
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Writes a file that is either the old one or complete: never half of it. What is there and is no file (a device, a
 /// pipe) is written to as it stands.

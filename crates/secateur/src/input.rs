@@ -9,9 +9,9 @@ use secateur_core::dialect;
 use secateur_core::internal::view::View;
 use secateur_core::policy::Policy;
 
-use crate::Failure;
 use crate::args::{DEFAULT_PRESET, InputArgs, PolicyArgs};
 use crate::destination::write_whole;
+use crate::failure::Failure;
 
 impl InputArgs {
     fn is_stdin(&self) -> bool {

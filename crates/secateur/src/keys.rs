@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueHint};
 use secateur_core::policy::did_you_mean;
-use secateur_proxy::cli::{self, CONFIG_NAME};
+use secateur_proxy::config::CONFIG_NAME;
+
+use crate::config_file;
 use secateur_proxy::config::Provider;
 use secateur_proxy::hash_key;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::{read_text, say, write_file};
-use crate::proxy::failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
@@ -83,7 +84,7 @@ fn create(args: &CreateArgs) -> Result<(), Failure> {
         say!("key   {key}\n\n{lines}")?;
         return Ok(());
     }
-    let file = cli::find_config(args.config.clone()).ok_or_else(|| {
+    let file = config_file::find_config(args.config.clone()).ok_or_else(|| {
         Failure::bad_usage(format!(
             "there is no configuration yet: write one with `secateur config init`, or name it with --config ({CONFIG_NAME})"
         ))
@@ -98,7 +99,7 @@ fn create(args: &CreateArgs) -> Result<(), Failure> {
 /// Adds the lines at the end of a file, if they make a valid configuration.
 fn add(file: &Path, args: &CreateArgs, lines: &str) -> Result<(), Failure> {
     let text = read_text(file)?;
-    let config = cli::load_config(file).map_err(failure)?;
+    let config = config_file::load_config(file)?;
     if config.keys.iter().any(|key| *key.name == *args.name) {
         let words = format!("{} has a key `{}` already", file.display(), args.name);
         return Err(Failure::bad_usage(words));
@@ -187,7 +188,7 @@ mod tests {
         create(&args(&file, "b", "agent")).unwrap();
         let written = std::fs::read_to_string(&file).unwrap();
         assert!(written.starts_with(text), "{written}");
-        let config = cli::load_config(&file).unwrap();
+        let config = config_file::load_config(&file).unwrap();
         let names: Vec<&str> = config.keys.iter().map(|key| &*key.name).collect();
         assert_eq!(names, ["team \"a\"", "b"]);
         assert_ne!(config.keys[0].sha256, config.keys[1].sha256);

@@ -5,8 +5,8 @@ use secateur_core::Dialect;
 use secateur_core::policy::{PRESETS, Preset};
 use secateur_core::strategy::{self, StrategyFacts};
 
-use crate::Failure;
-use crate::args::Args;
+use crate::command_line::Args;
+use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::table::{bold, table};
 

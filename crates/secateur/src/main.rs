@@ -6,15 +6,20 @@ mod args;
 mod audit;
 mod canary;
 mod check;
+mod command_error;
+mod command_line;
+mod config_file;
+mod demo;
 mod destination;
 mod doctor;
+mod failure;
 mod input;
 mod keys;
 mod lists;
+mod mcp;
 mod plan;
 mod policies;
 mod portal;
-mod proxy;
 mod prune;
 mod rank;
 mod receipt;
@@ -22,15 +27,15 @@ mod replay;
 mod run;
 mod running;
 mod savings;
+mod serve;
 mod show;
-mod start_page;
 mod table;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command};
+use command_line::{Args, Command};
 
 /// A proxy frees on one thread what it allocated on another, bodies among small things, which is hard on the
 /// system's allocator.
@@ -46,10 +51,10 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Savings(args) => savings::run(&args),
-        Command::Serve(args) => proxy::serve(&args),
-        Command::Demo(args) => proxy::demo(&args),
-        Command::Mcp(args) => proxy::mcp(&args),
-        Command::Config(command) => proxy::config(&command),
+        Command::Serve(args) => serve::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
+        Command::Config(command) => config_file::run(&command),
         Command::Keys(command) => keys::run(&command),
         Command::Audit(command) => audit::run(&command),
         Command::Canary(command) => canary::run(&command),
@@ -67,47 +72,6 @@ fn main() -> ExitCode {
                 anstream::eprintln!("{}: {}", table::red("secateur"), failure.message);
             }
             ExitCode::from(failure.code)
-        }
-    }
-}
-
-/// Why a command ends early.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    code: u8,
-    message: String,
-}
-
-impl Failure {
-    /// Exit code 1: the input is at fault.
-    pub(crate) fn bad_input(message: impl Into<String>) -> Self {
-        Self {
-            code: 1,
-            message: message.into(),
-        }
-    }
-
-    /// Exit code 0, without a word: whoever read the output has seen enough.
-    pub(crate) fn quiet_end() -> Self {
-        Self {
-            code: 0,
-            message: String::new(),
-        }
-    }
-
-    /// Ends with this code, without a word: all was said already.
-    pub(crate) fn with_code(code: u8) -> Self {
-        Self {
-            code,
-            message: String::new(),
-        }
-    }
-
-    /// Exit code 2: the command line, or a file that it names, is at fault.
-    pub(crate) fn bad_usage(message: impl Into<String>) -> Self {
-        Self {
-            code: 2,
-            message: message.into(),
         }
     }
 }

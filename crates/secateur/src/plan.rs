@@ -10,8 +10,8 @@ use secateur_core::prune;
 use secateur_core::report::{Cut, EngineError, Place, Report};
 use secateur_ledger::shown::in_lines;
 
-use crate::Failure;
 use crate::args::PlanArgs;
+use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::prune::{report_json, summary};
 use crate::receipt::Bill;

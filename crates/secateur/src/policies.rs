@@ -5,8 +5,8 @@ use secateur_core::policy::{self, Cadence, PRESETS, Policy};
 use secateur_core::strategy::{self, OptionFact};
 use serde_json::Value;
 
-use crate::Failure;
 use crate::args::{PolicyArgs, PolicyCommand};
+use crate::failure::Failure;
 use crate::input::{read_text, say, write_stdout};
 use crate::table::{bold, green, table};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use secateur_portal::{Catalog, Portal, PortalOptions, PortalToken, WorkloadInfo};
 use secateur_proxy::config::{LiveConfig, Workload};
-use secateur_proxy::{MakePages, Pages, PagesParts, Untouched, UntouchedCount, UntouchedRequests};
+use secateur_proxy::{Pages, PagesParts, Untouched, UntouchedCount, UntouchedRequests};
 
 #[derive(Debug)]
 struct Running {
@@ -24,11 +24,10 @@ impl Catalog for Running {
     }
 }
 
-pub(crate) fn make_pages() -> MakePages {
-    Arc::new(|parts| pages(parts).map_err(|error| error.to_string()))
-}
-
-fn pages(parts: PagesParts) -> Result<Arc<dyn Pages>, secateur_portal::PortalError> {
+/// The portal over a proxy with these parts.
+pub(crate) fn pages_over(
+    parts: PagesParts,
+) -> Result<Arc<dyn Pages>, secateur_portal::PortalError> {
     let token = parts.portal.token.as_ref();
     let token = token
         .map(|token| PortalToken::from_text(token.reveal()))

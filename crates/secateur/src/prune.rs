@@ -3,8 +3,8 @@
 use secateur_core::prune;
 use secateur_core::report::{Report, Verdict};
 
-use crate::Failure;
 use crate::args::PruneArgs;
+use crate::failure::Failure;
 use crate::input::{write_file, write_stdout};
 use crate::receipt::Bill;
 use crate::table::thousands;

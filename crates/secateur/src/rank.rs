@@ -7,8 +7,8 @@ use secateur_rank::chunks::{Chunks, Form, WhyNot, find_chunks};
 use secateur_rank::{Chunk, Ranker, Rule, Scorer, select};
 use serde_json::{Value, json};
 
-use crate::Failure;
 use crate::args::{RankArgs, RankScorer};
+use crate::failure::Failure;
 use crate::input::write_stdout;
 use crate::table::{amber_cell, green_cell, table};
 

@@ -9,10 +9,10 @@ use secateur_ledger::moment::{DAY_MS, day_of, midnight, now};
 use secateur_ledger::{Filter, GroupBy, Ledger, Millis, ShadowCost, Totals};
 use serde_json::json;
 
-use crate::Failure;
 use crate::audit::args::LedgerArgs;
 use crate::audit::stats::{name_of, usd};
 use crate::audit::{answer, open};
+use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::table::{bold, counted, green_cell, red_cell, table, thousands};
 

@@ -8,7 +8,8 @@ use secateur_ledger::moment::{self, DAY_MS};
 use secateur_ledger::{
     Controls, DayScore, Holdout, Row, Score, ShadowCost, StackEvent, StackEventKind, Totals,
 };
-use secateur_proxy::canary::{CanaryOptions, STACK_OF_ORIGINALS, Standing, Verdict};
+use secateur_proxy::canary::{STACK_OF_ORIGINALS, Standing, Verdict};
+use secateur_proxy::config::CanaryOptions;
 
 use super::timeline::Entry;
 use super::trend;

@@ -5,8 +5,8 @@ use secateur_core::models::{self, Terms};
 use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
 use secateur_core::report::{CacheHit, Report};
 
+use super::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
 use super::{AuditEvent, Mechanic};
-use crate::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
 use crate::usage::Usage;
 
 impl AuditEvent {

@@ -8,7 +8,7 @@ use secateur_ledger::Millis;
 use secateur_ledger::moment::DAY_MS;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::options::{CanaryOptions, ScorerOptions};
+use crate::config::{CanaryOptions, ScorerOptions};
 
 /// Requests that may wait for their client's response to end, for each call that may run.
 const HELD_PER_CALL: usize = 8;

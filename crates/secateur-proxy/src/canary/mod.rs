@@ -13,9 +13,7 @@
 
 mod gate;
 mod ledger_store;
-mod options;
 mod orders;
-mod posted_scores;
 mod recent;
 mod remembered;
 mod repeatable;
@@ -41,9 +39,7 @@ use secateur_ledger::moment::now;
 use secateur_ledger::{Controls, Retired, Score};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-pub use options::{CanaryOptions, ScorerOptions};
 pub(crate) use orders::{Allowance, Orders};
-pub(crate) use posted_scores::{claims as claims_score, respond as respond_to_score};
 pub use reply::{Reply, ToolCall};
 pub use score::deterministic_score;
 pub(crate) use session::{SESSION_HEADER, session_key};
@@ -53,7 +49,7 @@ pub use store::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 pub use verdict::{Rule, Tally, Verdict, judge};
 
 use crate::audit::{AuditEvent, Mechanic};
-use crate::config::Workload;
+use crate::config::{CanaryOptions, ScorerOptions, Workload, is_in_share};
 use crate::surface::Surfaces;
 use crate::upstream::UpstreamClient;
 use gate::{Gate, SCORER_RESTS, ScorerNews};
@@ -164,7 +160,7 @@ impl Canary {
         original: &Bytes,
     ) -> Option<Chosen> {
         let options = &*workload.canary;
-        if !options::is_in_share(&event.id, options.sample_pct) || !is_comparable(event, options) {
+        if !is_in_share(&event.id, options.sample_pct) || !is_comparable(event, options) {
             return None;
         }
         let refused = |reason| self.count_shadow(&workload.name, &event.stack.join("+"), reason);
@@ -239,7 +235,7 @@ impl Canary {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn past_request(&self, id: &str) -> Option<PastRequest> {
+    pub(crate) async fn past_request(&self, id: &str) -> Option<PastRequest> {
         let known = self.remembered().get(id);
         match known {
             Some(known) => Some(known),
@@ -248,7 +244,7 @@ impl Canary {
     }
 
     /// Takes a score that a client gives, and tells the one that stands: the first.
-    async fn post_score(
+    pub(crate) async fn post_score(
         self: &Arc<Self>,
         workload: &Arc<Workload>,
         stack: &str,
@@ -265,7 +261,7 @@ impl Canary {
         };
         // It may have been scored before this process was started, or through another one.
         let stands = if known.is_none() && !is_local {
-            let since = crate::identity::time_of(request).unwrap_or_default();
+            let since = crate::wire::identity::time_of(request).unwrap_or_default();
             let scores = self
                 .store
                 .scores(&workload.name, stack, since, MAX_LOOKED_AT);

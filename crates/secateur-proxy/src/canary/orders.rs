@@ -8,8 +8,8 @@ use secateur_core::mechanic::Mechanic;
 use secateur_core::policy::Policy;
 use secateur_ledger::Controls;
 
-use super::options::is_in_share;
 use crate::config::Workload;
+use crate::config::is_in_share;
 
 /// The preset that a mechanic runs with when a person switches it on and the file says nothing of it.
 const PRESET_OF_A_SWITCH: &str = "steady";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::store::PastRequest;
 use crate::audit::AuditEvent;
-use crate::identity::number_of;
+use crate::wire::identity::number_of;
 
 /// How many, at least.
 const REMEMBERED: usize = 20_000;
@@ -96,7 +96,7 @@ impl Remembered {
 mod tests {
     use super::*;
     use crate::config::Provider;
-    use crate::identity::request_id;
+    use crate::wire::identity::request_id;
     use std::time::SystemTime;
 
     #[test]

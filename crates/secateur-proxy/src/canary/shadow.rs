@@ -18,16 +18,16 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Canary;
 use super::gate::{Cost, Gate, SCORER_RESTS, Ticket};
-use super::options::is_in_share;
 use super::repeatable::is_repeatable;
 use super::reply::{self, Layout, Reply};
 use super::score::{Comparison, ScorerError, compare, scorer_name};
 use super::standing::STACK_OF_ORIGINALS;
 use crate::audit::{AuditEvent, Ended};
 use crate::config::Workload;
-use crate::encoding::{Encoding, decode};
+use crate::config::is_in_share;
 use crate::upstream::{OutBody, UpstreamBody};
 use crate::usage::{Usage, UsageReader};
+use crate::wire::encoding::{Encoding, decode};
 
 /// Longer answers are not compared.
 const MAX_ANSWER_BYTES: usize = 2 << 20;

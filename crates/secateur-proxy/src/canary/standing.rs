@@ -3,9 +3,9 @@
 
 use secateur_ledger::{Millis, Score};
 
-use super::options::CanaryOptions;
 use super::store::{CanaryStore, StoreError};
 use super::verdict::{Rule, Verdict, judge};
+use crate::config::CanaryOptions;
 
 /// The name under which originals are scored against themselves: no stack is called so. Clients score
 /// unchanged requests too; those scores lie under the empty stack, and say nothing of noise.

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::Secret;
 use super::error::ConfigError;
-use crate::canary::{CanaryOptions, ScorerOptions};
+use crate::config::{CanaryOptions, ScorerOptions};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -229,7 +229,7 @@ impl Lent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::canary::ScorerOptions;
+    use crate::config::ScorerOptions;
     use crate::config::{Config, ConfigError};
 
     fn read(text: &str) -> Result<Config, ConfigError> {

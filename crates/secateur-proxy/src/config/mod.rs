@@ -3,13 +3,16 @@
 //! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
 
 mod canary;
+mod canary_options;
 mod describe;
 mod error;
 mod file;
+pub mod folders;
 mod name_patterns;
 mod policy_text;
 mod resolve;
 mod storage;
+mod summary_budget;
 mod template;
 mod upstreams;
 
@@ -23,17 +26,20 @@ use http::Uri;
 use rustls::pki_types::CertificateDer;
 use secateur_core::policy::Policy;
 
+pub use canary_options::{CanaryOptions, ScorerOptions, is_in_share};
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
 pub use name_patterns::NamePatterns;
 pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, PortalConfig};
+pub use summary_budget::SummaryBudget;
 pub use template::{BUILT_IN, TEMPLATE};
 pub use upstreams::Upstreams;
 
-use crate::canary::{CanaryOptions, ScorerOptions};
 use crate::limits::{Pace, TimeBudget};
 use crate::mechanic::{ModelRoutes, OutputSchema};
-use crate::summary::SummaryBudget;
+
+/// The name of a configuration file that nobody named.
+pub const CONFIG_NAME: &str = "secateur.toml";
 
 /// The workload of requests that name none. No mechanic is on unless the file says so.
 pub const DEFAULT_WORKLOAD: &str = "default";

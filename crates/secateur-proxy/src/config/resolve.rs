@@ -21,8 +21,8 @@ use super::{
     ClientKey, Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, Secret, SummaryStore, Timeouts,
     Upstreams, Workload,
 };
+use crate::config::SummaryBudget;
 use crate::limits::TimeBudget;
-use crate::summary::SummaryBudget;
 
 pub(super) struct Reader<'r> {
     name: &'r str,

@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::Secret;
 use super::error::ConfigError;
 use super::resolve::Reader;
-use crate::folders::data_folder;
+use crate::config::folders::data_folder;
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]

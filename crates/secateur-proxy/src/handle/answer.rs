@@ -5,14 +5,14 @@ use http::{Response, header};
 use super::Arrival;
 use crate::audit::Ended;
 use crate::config::Provider;
-use crate::encoding::Encoding;
-use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
-use crate::headers;
+use crate::refusal::Refusal;
 use crate::response_body::{ClientBody, Tapped};
 use crate::surface::stamp;
 use crate::upstream::UpstreamBody;
 use crate::usage::UsageReader;
+use crate::wire::encoding::Encoding;
+use crate::wire::headers;
 
 /// Hands the upstream's response on.
 pub(super) fn answer(

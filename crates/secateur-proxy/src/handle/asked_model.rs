@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use super::{Arrival, Shared};
-use crate::encoding::{DecodeError, Encoding, decode_watched};
-use crate::error_shape::Refusal;
+use super::Arrival;
 use crate::limits::OverBudget;
 use crate::mechanic::models_in_body;
+use crate::refusal::Refusal;
+use crate::shared::Shared;
+use crate::wire::encoding::{DecodeError, Encoding, decode_watched};
 
 /// Checks the models that a body names against the key's list. A body that names none passes only on paths that the
 /// key lists itself, such as those of files.

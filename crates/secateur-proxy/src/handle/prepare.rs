@@ -8,17 +8,18 @@ use http_body_util::Full;
 use secateur_core::Dialect;
 use secateur_core::summary::WantedSummary;
 
+use super::Arrival;
 use super::send::outgoing;
-use super::{Arrival, Shared};
 use crate::audit::{FailOpen, Mechanic};
 use crate::capture::CutRequest;
-use crate::encoding::Encoding;
-use crate::error_shape::Refusal;
 use crate::limits::OverBudget;
 use crate::pipeline::{Decided, Decision, Encoded, Job, decide};
+use crate::refusal::Refusal;
 use crate::route::Route;
+use crate::shared::Shared;
 use crate::summary::{Desk, Obtained, summary_request};
 use crate::upstream::OutBody;
+use crate::wire::encoding::Encoding;
 
 /// Runs the chain over a body that is there.
 ///

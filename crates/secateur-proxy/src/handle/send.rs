@@ -7,14 +7,14 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::Full;
 
+use super::Arrival;
 use super::prepare::Changed;
-use super::{Arrival, Shared};
+use crate::access::drop_foreign;
 use crate::audit::{AuditEvent, Mechanic};
-use crate::credential_owner::drop_foreign;
-use crate::error_shape::Refusal;
-use crate::headers;
-use crate::route::{unchanged_uri, upstream_uri};
-use crate::upstream::{OutBody, SendError, UpstreamBody};
+use crate::refusal::Refusal;
+use crate::shared::Shared;
+use crate::upstream::{OutBody, SendError, UpstreamBody, unchanged_uri, upstream_uri};
+use crate::wire::headers;
 
 /// Sends the changed request, and the original once where the provider blames the change.
 pub(super) async fn send_prepared(
@@ -153,7 +153,7 @@ pub(super) fn send<'a>(
                     .as_ref()
                     .and_then(|fate| fate.error());
                 if let Some(error) = of_body {
-                    return Err(error.refusal(arrival.config.max_body_bytes));
+                    return Err(Refusal::of_body(error, arrival.config.max_body_bytes));
                 }
                 arrival.exchange.event().upstream_error = Some(error.to_string());
                 return Err(match error {

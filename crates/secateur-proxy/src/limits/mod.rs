@@ -3,6 +3,8 @@
 mod byte_budget;
 mod client_io;
 mod connections;
+mod idle;
+mod patience;
 mod slots;
 mod stall_timer;
 mod stream_watch;
@@ -11,6 +13,8 @@ mod time_budget;
 pub(crate) use byte_budget::{ByteBudget, OverBudget, hold};
 pub(crate) use client_io::ClientIo;
 pub(crate) use connections::{Admission, Connections, Place};
+pub(crate) use idle::IdleTimer;
+pub(crate) use patience::Patience;
 pub(crate) use slots::Slots;
 pub(crate) use stall_timer::{Pace, StallTimer};
 pub(crate) use stream_watch::{StreamExecutor, StreamWatch};

@@ -11,10 +11,10 @@ use bytes::Bytes;
 
 use super::{Decision, Job, run};
 use crate::audit::{ChainTime, FailOpen};
-use crate::encoding::{DecodeError, Encoding, decode_watched};
 use crate::limits::{ByteBudget, OverBudget, Slots, TimeBudget, hold};
 use crate::mechanic::Wrapping;
-use crate::names::bounded;
+use crate::wire::encoding::{DecodeError, Encoding, decode_watched};
+use crate::wire::names::bounded;
 
 /// How a body that is still compressed is to be decoded.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::config::Config;
-use crate::encoding::Encoding;
 use crate::limits::{ByteBudget, OverBudget, Slots};
 use crate::mechanic::ModelRoutes;
+use crate::wire::encoding::Encoding;
 
 /// Which mechanics a workload opted in to, or which fit a request.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::connection::serve;
-use crate::handle::Shared;
 use crate::limits::{Admission, Connections};
+use crate::shared::Shared;
 
 /// Whether the proxy is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use hyper_util::server::graceful::Watcher;
 use tokio::net::TcpStream;
 
 use super::respond::{respond, respond_to_health};
-use crate::handle::{Held, Shared};
+use crate::limits::Patience;
 use crate::limits::{Admission, ClientIo, Place, StreamExecutor};
-use crate::patience::Patience;
+use crate::shared::{Held, Shared};
 
 /// How long a connection lasts that was only let in for health checks.
 const HEALTH_ONLY: Duration = Duration::from_secs(2);

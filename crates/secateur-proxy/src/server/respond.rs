@@ -10,16 +10,18 @@ use std::sync::Arc;
 use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
 
-use crate::canary::{claims_score, respond_to_score};
-use crate::error_shape::Refusal;
-use crate::handle::{Held, handle, own_path, refuse_at_once};
-use crate::misaddressed::misaddressed;
-use crate::normal_path::{Ambiguous, normal_path};
-use crate::pages::{PageBody, is_navigation, is_page_path, pages_are_off, refuse_navigation};
-use crate::patience::Patience;
-use crate::recall::{claims as claims_recall, respond as respond_to_recall};
+use crate::handle::{handle, refuse_at_once};
+use crate::limits::Patience;
+use crate::own::{
+    claims_recall, claims_score, own_path, pages_are_off, refuse_navigation, respond_to_recall,
+    respond_to_score,
+};
+use crate::pages::{PageBody, is_navigation, is_page_path};
+use crate::refusal::Refusal;
 use crate::response_body::ClientBody;
-use crate::route::Route;
+use crate::route::{Route, misaddressed};
+use crate::shared::Held;
+use crate::wire::normal_path::{Ambiguous, normal_path};
 
 /// A response that is there or comes later. Always boxed: the server moves it about, and every request
 /// would make room for the largest of its kinds.

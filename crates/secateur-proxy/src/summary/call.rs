@@ -10,9 +10,9 @@ use secateur_core::summary::WantedSummary;
 
 use super::{Desk, SummaryOutcome, wire};
 use crate::config::{Provider, Workload};
-use crate::encoding::Encoding;
 use crate::upstream::OutBody;
 use crate::usage::UsageReader;
+use crate::wire::encoding::Encoding;
 
 /// Larger answers are no summaries.
 const MAX_ANSWER_BYTES: usize = 1 << 20;

@@ -15,7 +15,7 @@ mod wire;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http::Request;
 use secateur_core::Dialect;
@@ -26,62 +26,13 @@ use tokio::sync::{Semaphore, watch};
 use self::budget::Budgets;
 pub(crate) use self::cache::{Scoped, SummaryCache};
 pub(crate) use self::call::summary_request;
+use crate::audit::SummaryOutcome;
 use crate::config::Workload;
 use crate::surface::Surfaces;
 use crate::upstream::{OutBody, UpstreamClient};
 
 /// Calls that may be under way at a time, in all workloads.
 const CALLS_AT_A_TIME: usize = 64;
-
-/// What one workload may spend on summaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SummaryBudget {
-    /// How long a request waits for its summary.
-    pub wait: Duration,
-    /// How long a call may take; it goes on when the request that wanted it does not wait.
-    pub timeout: Duration,
-    /// Calls in a minute; 0 is none at all.
-    pub calls_per_minute: u32,
-    /// Tokens that a summary may have.
-    pub max_tokens: u32,
-}
-
-impl Default for SummaryBudget {
-    fn default() -> Self {
-        Self {
-            wait: Duration::from_secs(10),
-            timeout: Duration::from_secs(30),
-            calls_per_minute: 30,
-            max_tokens: 1024,
-        }
-    }
-}
-
-/// What became of the summary that a request wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SummaryOutcome {
-    /// It was made in time and stands in the request.
-    Made,
-    /// It was not there in time.
-    Late,
-    /// The upstream did not give one.
-    Failed,
-    /// The workload's calls are used up.
-    OverBudget,
-}
-
-impl SummaryOutcome {
-    /// Its name in logs and metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Made => "made",
-            Self::Late => "late",
-            Self::Failed => "failed",
-            Self::OverBudget => "over-budget",
-        }
-    }
-}
 
 /// What came of the summaries that a request wanted.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::audit::{AuditEvent, Mechanic};
-use crate::route::WORKLOAD_HEADER;
+use crate::wire::headers::WORKLOAD_HEADER;
 
 /// Names the request in logs and the audit.
 pub(crate) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-secateur-request-id");

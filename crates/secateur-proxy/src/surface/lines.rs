@@ -2,9 +2,9 @@
 
 use super::log::{Field, Log};
 use super::short_line::short_line;
+use crate::audit::SummaryOutcome;
+use crate::audit::Untouched;
 use crate::audit::{AuditEvent, Ended, Mechanic};
-use crate::summary::SummaryOutcome;
-use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 pub(super) fn write(log: &Log, event: &AuditEvent) {

@@ -90,7 +90,8 @@ impl Log {
     }
 
     /// Whether lines are written for people.
-    pub(crate) fn is_pretty(&self) -> bool {
+    #[must_use]
+    pub fn is_pretty(&self) -> bool {
         self.format == LogFormat::Pretty
     }
 

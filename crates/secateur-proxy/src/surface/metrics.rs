@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use secateur_core::internal::edit::SkipReason;
 
 use super::tally::{Tallies, tokens};
+use crate::audit::SummaryOutcome;
+use crate::audit::Untouched;
 use crate::audit::{AuditEvent, Ended};
-use crate::summary::SummaryOutcome;
-use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 /// Upper bounds of the latency buckets, in seconds.
@@ -269,7 +269,7 @@ impl Metrics {
                 }
             }
             for (reason, count) in reasons {
-                let reason = crate::pipeline::reason_name(reason);
+                let reason = crate::audit::reason_name(reason);
                 let labels = [workload, ("reason", &*reason)];
                 values.add("secateur_plan_skips_total", &labels, count);
             }

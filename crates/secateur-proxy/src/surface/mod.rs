@@ -5,9 +5,11 @@
 
 mod headers;
 mod ledger;
+mod ledger_sink;
 mod lines;
 mod log;
 mod metrics;
+mod model_names;
 mod otlp;
 mod short_line;
 mod tally;
@@ -16,15 +18,16 @@ use std::sync::Arc;
 
 pub(crate) use headers::stamp;
 pub(crate) use ledger::{ledger_metrics, watch as watch_ledger};
+pub use ledger_sink::LedgerSink;
 pub use log::{Captured, Field, Log};
 pub use metrics::Metrics;
+pub(crate) use model_names::ModelNames;
 pub(crate) use otlp::Traces;
 
+use crate::audit::SummaryOutcome;
 use crate::audit::{AuditEvent, AuditSink};
+use crate::audit::{Untouched, UntouchedRequests};
 use crate::config::Config;
-use crate::model_names::ModelNames;
-use crate::summary::SummaryOutcome;
-use crate::untouched::{Untouched, UntouchedRequests};
 use crate::usage::Usage;
 
 /// See the module.

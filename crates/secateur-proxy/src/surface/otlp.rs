@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 
 use crate::audit::{AuditEvent, Ended};
 use crate::config::Otlp;
-use crate::identity::fresh_id;
 use crate::upstream::{OutBody, UpstreamClient};
+use crate::wire::identity::fresh_id;
 
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
@@ -128,7 +128,7 @@ fn request(otlp: &Otlp, spans: &[Value]) -> Option<Request<OutBody>> {
         "resource": {"attributes": [text("service.name", "secateur")]},
         "scopeSpans": [{"scope": {"name": "secateur-proxy", "version": env!("CARGO_PKG_VERSION")}, "spans": spans}]
     }]});
-    let uri = crate::route::upstream_uri(&otlp.endpoint, "/v1/traces", None).ok()?;
+    let uri = crate::upstream::upstream_uri(&otlp.endpoint, "/v1/traces", None).ok()?;
     let mut request = Request::builder()
         .method(Method::POST)
         .uri(uri)

@@ -57,8 +57,8 @@ fn thousands(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::Untouched;
     use crate::config::Provider;
-    use crate::untouched::Untouched;
 
     #[test]
     fn a_line_says_what_was_cut_and_paid_and_why_nothing_was() {

@@ -9,7 +9,7 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::http1::Driven;
-use crate::request_body::{Fate, Guarded, RequestBodyError};
+use crate::wire::request_body::{Fate, Guarded, RequestBodyError};
 
 /// A body on its way to an upstream.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use super::body::{OutBody, UpstreamBody};
 use super::connect::Wire;
 use super::lane::Lane;
 use super::quiet::Wakes;
-use crate::request_body::Fate;
+use crate::wire::request_body::Fate;
 
 /// A connection that carries one exchange at a time.
 pub(super) struct Connection {

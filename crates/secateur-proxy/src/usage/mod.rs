@@ -13,7 +13,7 @@ use std::io::Write;
 pub use counts::Usage;
 use sieve::{Found, Sieve};
 
-use crate::encoding::{Encoding, SideDecoder};
+use crate::wire::encoding::{Encoding, SideDecoder};
 
 /// How a response body is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

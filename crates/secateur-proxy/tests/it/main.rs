@@ -13,7 +13,6 @@ mod client_names;
 #[cfg(test)]
 mod connections;
 #[cfg(test)]
-mod demo;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
@@ -25,7 +24,6 @@ mod pages;
 #[cfg(test)]
 mod passing;
 #[cfg(test)]
-mod process;
 #[cfg(test)]
 mod protocol;
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use secateur_ledger::{CaptureLimits, Filter, Ledger, LedgerOptions};
 use secateur_mock::MockOptions;
 use secateur_proxy::LedgerSink;
-use secateur_proxy::cli::{McpOptions, mcp};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -200,60 +199,6 @@ async fn nothing_that_was_cut_lies_readable_on_disk_or_in_a_row() {
         }
     }
     assert!(files > 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_model_asks_for_a_cut_text_over_mcp() {
-    let kept = Kept::new().await;
-    let ids = kept.prune().await;
-    kept.captured(&ids[1]).await;
-    let call = |id: u32, arguments: Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-            "params": {"name": "secateur_recall", "arguments": arguments}})
-        .to_string()
-    };
-    let lines = [
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
-        .to_string(),
-        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string(),
-        call(3, json!({"id": ids[1]})),
-        call(4, json!({"id": "zzzz"})),
-        "not json".to_owned(),
-        json!({"jsonrpc": "2.0", "id": 5, "method": "no/such"}).to_string(),
-        call(6, json!({"id": ids[1], "max_chars": 10})),
-    ];
-    let options = McpOptions {
-        url: kept.stage.proxy.url().parse().unwrap(),
-        workload: "keeps".to_owned(),
-        key: None,
-    };
-    let input = lines.join("\n");
-    let serving = std::thread::spawn(move || {
-        let mut output = Vec::new();
-        mcp(&options, input.as_bytes(), &mut output).unwrap();
-        String::from_utf8(output).unwrap()
-    });
-    let output = tokio::task::spawn_blocking(move || serving.join().unwrap())
-        .await
-        .unwrap();
-    let answers: Vec<Value> = output
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(answers.len(), 7, "a notification has no answer: {output}");
-    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-03-26");
-    assert_eq!(answers[1]["result"]["tools"][0]["name"], "secateur_recall");
-    assert_eq!(answers[2]["result"]["content"][0]["text"], result_text(1));
-    assert_eq!(answers[3]["result"]["isError"], true);
-    assert_eq!(answers[4]["error"]["code"], -32700);
-    assert_eq!(answers[5]["error"]["code"], -32601);
-    let text = answers[6]["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(
-        text.starts_with("result 1 p\n[characters 0 to 10 of "),
-        "{text}"
-    );
 }
 
 #[tokio::test]

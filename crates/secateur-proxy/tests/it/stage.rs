@@ -5,13 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http::{Method, Response};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use secateur_core::Dialect;
+pub(crate) use secateur_mock::client::{
+    Answer, TestClient, chat, client, conversation, path, request, whole,
+};
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 use secateur_proxy::config::LogFormat;
@@ -56,26 +54,12 @@ impl Events {
     }
 }
 
-pub(crate) type TestClient = Client<HttpConnector, Full<Bytes>>;
-
 pub(crate) struct Stage {
     pub(crate) mock: Mock,
     pub(crate) proxy: Proxy,
     pub(crate) events: Events,
     pub(crate) log: Captured,
     pub(crate) client: TestClient,
-}
-
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap()
-    }
 }
 
 /// A configuration that leads to the mock; `{mock}` in it stands for its address.
@@ -168,92 +152,4 @@ impl Stage {
         )
         .await
     }
-}
-
-pub(crate) fn client() -> TestClient {
-    Client::builder(TokioExecutor::new()).build_http()
-}
-
-pub(crate) async fn request(
-    client: &TestClient,
-    base: &str,
-    method: Method,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: impl Into<Bytes>,
-) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(format!("{base}{path}"));
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    client
-        .request(request.body(Full::new(body.into())).unwrap())
-        .await
-}
-
-pub(crate) async fn whole(response: Response<Incoming>) -> Answer {
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    Answer {
-        status: head.status,
-        headers: head.headers,
-        body,
-    }
-}
-
-pub(crate) fn path(dialect: Dialect, stream: bool) -> &'static str {
-    match (dialect, stream) {
-        (Dialect::OpenaiChat, _) => "/v1/chat/completions",
-        (Dialect::OpenaiResponses, _) => "/v1/responses",
-        (Dialect::AnthropicMessages, _) => "/v1/messages",
-        (_, false) => "/v1beta/models/gemini-2.5-pro:generateContent",
-        (_, true) => "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
-    }
-}
-
-/// The body of a short chat.
-pub(crate) fn chat() -> String {
-    conversation(Dialect::OpenaiChat, 3, false)
-}
-
-/// A conversation of so many turns, spelled in an unusual way so that a body which was parsed and
-/// serialised again would differ.
-pub(crate) fn conversation(dialect: Dialect, turns: usize, stream: bool) -> String {
-    let turn = |at: usize| {
-        let (role, text) = if at.is_multiple_of(2) {
-            ("user", "question")
-        } else {
-            ("assistant", "caf\\u00e9 \\/ answer")
-        };
-        match dialect {
-            Dialect::GeminiGenerateContent => {
-                let role = if role == "assistant" { "model" } else { role };
-                format!(r#"{{"role":"{role}", "parts":[{{"text":"{text} {at}"}}]}}"#)
-            }
-            _ => format!(r#"{{"role":"{role}", "content":"{text} {at}"}}"#),
-        }
-    };
-    let turns: Vec<String> = (0..turns).map(turn).collect();
-    let key = dialect.facts().list_key;
-    let model = match dialect {
-        Dialect::AnthropicMessages => {
-            r#""model":"claude-sonnet-4-5","max_tokens":1e2,"#.replace("1e2", "100")
-        }
-        Dialect::GeminiGenerateContent => String::new(),
-        _ => r#""model":"gpt-5","#.to_owned(),
-    };
-    let stream = match dialect {
-        Dialect::GeminiGenerateContent => "",
-        Dialect::OpenaiChat if stream => {
-            r#","stream":true,"stream_options":{"include_usage":true}"#
-        }
-        _ if stream => r#","stream":true"#,
-        _ => "",
-    };
-    format!(
-        r#"{{ {model} "{key}" : [ {} ] , "unknown_field":1.50{stream} }}"#,
-        turns.join(" , ")
-    )
 }

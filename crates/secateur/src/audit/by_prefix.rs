@@ -3,7 +3,7 @@
 use secateur_ledger::{After, Filter, Ledger, Millis, Row};
 
 use super::answer;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// An id begins with its time in milliseconds, in so many hexadecimal digits.
 const TIME_DIGITS: usize = 11;

@@ -11,8 +11,8 @@ use super::args::{ExportArgs, ExportFormat};
 use super::columns::{COLUMNS, Cell};
 use super::parquet::ParquetWriter;
 use super::show::json;
-use crate::Failure;
 use crate::destination::write_whole;
+use crate::failure::Failure;
 use crate::table::counted;
 
 /// Rows that are asked for at once.

@@ -16,7 +16,7 @@ use std::future::Future;
 
 use secateur_ledger::{Ledger, LedgerError};
 
-use crate::Failure;
+use crate::failure::Failure;
 use args::{AuditCommand, LedgerArgs};
 
 /// Opens a ledger for questions.

@@ -1,20 +1,19 @@
 //! Which ledger is meant: the one named, else the configuration's, else the one in the data folder.
 
 use super::args::LedgerArgs;
-use crate::Failure;
-use crate::proxy::failure;
+use crate::failure::Failure;
 
 pub(crate) fn url(args: &LedgerArgs) -> Result<String, Failure> {
     match &args.ledger {
         Some(url) => Ok(url.clone()),
-        None => secateur_proxy::cli::ledger_url(args.config.clone()).map_err(failure),
+        None => crate::config_file::ledger_url(args.config.clone()).map_err(Into::into),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use secateur_proxy::folders::data_folder;
+    use secateur_proxy::config::folders::data_folder;
 
     #[test]
     fn the_ledger_is_the_one_named_or_the_configurations_or_in_the_data_folder() {

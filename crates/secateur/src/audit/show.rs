@@ -12,7 +12,7 @@ use super::args::ShowArgs;
 use super::by_prefix::find;
 use super::stats::usd;
 use super::time::spell;
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::{show, write_stdout};
 use crate::table::{amber_cell, bold, green_cell, table, thousands};
 

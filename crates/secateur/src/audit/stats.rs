@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::answer;
 use super::args::{StatsArgs, StatsBy};
 use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::table::{green_cell, red_cell, table, thousands};
 

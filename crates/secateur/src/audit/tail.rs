@@ -12,7 +12,7 @@ use super::args::TailArgs;
 use super::stats::usd;
 use super::time::{now, spell};
 use super::{explain, wait};
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::unwritten;
 use crate::table::{bold, thousands};
 

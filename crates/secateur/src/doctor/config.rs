@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::config_file;
 use secateur_proxy::Config;
-use secateur_proxy::cli;
 
 use super::finding::Finding;
 use crate::run::place::Machine;
@@ -13,8 +13,8 @@ use crate::table::counted;
 /// Whether the configuration can be read and prunes anything.
 pub(super) fn findings(file: Option<&PathBuf>) -> (Vec<Finding>, Option<Config>) {
     let read = match file {
-        Some(file) => cli::load_config(file),
-        None => cli::built_in_config(),
+        Some(file) => config_file::load_config(file),
+        None => config_file::built_in_config(),
     };
     let config = match read {
         Ok(config) => config,

@@ -3,16 +3,17 @@
 mod agents;
 mod config;
 mod finding;
+mod reach;
 mod recent;
 mod store;
 mod upstreams;
 
 use std::path::PathBuf;
 
+use crate::config_file;
 use clap::ValueHint;
-use secateur_proxy::cli;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::run::place::Machine;
 use finding::{Finding, Grade};
@@ -32,7 +33,7 @@ pub(crate) struct DoctorArgs {
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let machine = Machine::here();
-    let file = cli::find_config(args.config.clone());
+    let file = config_file::find_config(args.config.clone());
     let (mut all, config) = config::findings(file.as_ref());
     if let Some(config) = &config {
         all.extend(config::proxy(config));

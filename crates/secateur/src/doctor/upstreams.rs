@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use super::reach::{Reached, reach};
 use secateur_ledger::moment;
 use secateur_proxy::Config;
-use secateur_proxy::cli::{Reached, reach};
 
 use super::finding::Finding;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A larger difference spoils signatures, sessions and days of the ledger.
 const MAX_SKEW_S: i64 = 60;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use secateur_replay::{Session, Unreadable};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A batch is full at this many bytes of messages. One file is never split.
 const BATCH_BYTES: usize = 64 << 20;

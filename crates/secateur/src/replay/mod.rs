@@ -13,8 +13,8 @@ use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use secateur_replay::{BodyPolicy, Policy as Replayed, Pricing, Session, Step, Totals, Unreadable};
 
-use crate::Failure;
 use crate::args::ReplayArgs;
+use crate::failure::Failure;
 use crate::input::{write_file, write_stdout};
 use batch::Batches;
 use tally::Tally;

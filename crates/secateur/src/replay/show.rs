@@ -4,7 +4,7 @@ use comfy_table::Cell;
 use serde_json::{Value, json};
 
 use super::Replay;
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::say;
 use crate::table::{amber_cell, green_cell, red_cell, table, thousands};
 

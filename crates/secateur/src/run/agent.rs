@@ -6,7 +6,7 @@ use std::path::Path;
 use super::place::Machine;
 use super::setup::Setup;
 use super::{claude, codex, gemini, opencode, pi};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A coding agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Runs the agent to its end. Its exit code; 128 and the signal's number where a signal ended it.
 pub(super) async fn run(

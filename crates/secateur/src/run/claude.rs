@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::place::{Machine, is_yes, read_json};
 use super::setup::{BASE, Setup};
-use crate::Failure;
+use crate::failure::Failure;
 
 const BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// The variable that keeps tool search on.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::place::{Machine, read_json, read_toml};
 use super::setup::{BASE, Setup};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Where requests with a ChatGPT login go.
 const CHATGPT: &str = "https://chatgpt.com/backend-api/codex";

@@ -4,7 +4,7 @@ use secateur_proxy::config::Provider;
 
 use super::place::{Machine, read_json};
 use super::setup::{BASE, Setup};
-use crate::Failure;
+use crate::failure::Failure;
 
 const BASE_URL: &str = "GOOGLE_GEMINI_BASE_URL";
 

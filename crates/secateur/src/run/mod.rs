@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use clap::ValueHint;
 
-use crate::Failure;
+use crate::failure::Failure;
 use agent::Agent;
 use base_url::Variable;
 use place::Machine;

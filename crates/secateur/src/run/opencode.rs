@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::place::{Machine, read_json};
 use super::setup::{BASE, Setup};
-use crate::Failure;
+use crate::failure::Failure;
 
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 

@@ -6,7 +6,7 @@ use secateur_proxy::config::Provider;
 
 use super::place::{Machine, read_json};
 use super::setup::{BASE, FILES, Setup, Text};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// pi's providers that have an API of ours, and what their libraries want behind the base URL.
 const PROVIDERS: [(&str, Provider, &str); 3] = [

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::setup::Setup;
-use crate::Failure;
+use crate::failure::Failure;
 use crate::input::say;
 
 /// Shows the setup with the workload's usual base URL.

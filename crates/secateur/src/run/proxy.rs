@@ -4,18 +4,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::config_file;
+use crate::serve::Embedded;
 use secateur_ledger::moment::now;
 use secateur_ledger::{Filter, GroupBy, Ledger, Millis};
 use secateur_proxy::Config;
-use secateur_proxy::cli::{self, Embedded};
 use secateur_proxy::config::{Provider, Workload};
 use serde_json::Value;
 
 use super::setup::Setup;
 use super::sums::{Cost, Sums};
-use crate::Failure;
-use crate::portal::make_pages;
-use crate::proxy::failure;
+use crate::failure::Failure;
 use crate::running::status;
 
 /// The configuration of a run.
@@ -27,13 +26,13 @@ pub(super) struct Configured {
 
 /// Reads the configuration: the named one, else the user's own, else what is built in.
 pub(super) fn config(named: Option<PathBuf>, workload: &str) -> Result<Configured, Failure> {
-    let users = || cli::user_config().filter(|path| path.exists());
+    let users = || config_file::user_config().filter(|path| path.exists());
     let file = named.or_else(users);
     let config = match &file {
-        Some(file) => cli::load_config(file),
-        None => cli::built_in_config(),
+        Some(file) => config_file::load_config(file),
+        None => config_file::built_in_config(),
     };
-    let config = config.map_err(failure)?;
+    let config = config?;
     if !config.workloads.contains_key(workload) {
         let names: Vec<&str> = config.workloads.keys().map(String::as_str).collect();
         return Err(Failure::bad_usage(format!(
@@ -126,17 +125,15 @@ async fn start(
 ) -> Result<Embedded, Failure> {
     let config = for_this_run(config, setup, workload);
     let sink = || Arc::<Sums>::clone(sums);
-    match Embedded::start(config.clone(), sink(), &make_pages()).await {
+    match Embedded::start(config.clone(), sink()).await {
         Ok(proxy) => Ok(proxy),
         Err(error) if config.ledger.is_some() => {
             anstream::eprintln!("secateur: this run is not in the ledger: {error}");
             let mut config = config;
             config.ledger = None;
-            Embedded::start(config, sink(), &make_pages())
-                .await
-                .map_err(failure)
+            Embedded::start(config, sink()).await.map_err(Into::into)
         }
-        Err(error) => Err(failure(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -183,7 +180,7 @@ impl Running {
 
 /// What the workload's requests since then cost. The proxy writes its rows a moment after the answers.
 async fn from_ledger(file: Option<PathBuf>, workload: &str, since: Millis) -> Option<Cost> {
-    let url = cli::ledger_url(file).ok()?;
+    let url = config_file::ledger_url(file).ok()?;
     let filter = Filter {
         workload: Some(workload.to_owned()),
         since: Some(since),

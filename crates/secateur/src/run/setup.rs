@@ -8,7 +8,7 @@ use http::Uri;
 use secateur_proxy::config::Provider;
 
 use super::base_url::Variable;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A value that holds the base URL, or the path of a temporary file, once they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]

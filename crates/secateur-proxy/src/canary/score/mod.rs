@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 pub use deterministic::score as deterministic_score;
 
-use super::options::{CanaryOptions, ScorerOptions};
 use super::reply::Reply;
+use crate::config::{CanaryOptions, ScorerOptions};
 use crate::upstream::UpstreamClient;
 
 /// Two answers and where they come from. Holds no prompt.

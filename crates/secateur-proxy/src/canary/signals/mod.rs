@@ -13,8 +13,8 @@ pub(super) use repeated_calls::{Calls, calls_of};
 use rolling::Rolling;
 use sessions::Sessions;
 
-use super::options::CanaryOptions;
 use crate::audit::{AuditEvent, Mechanic};
+use crate::config::CanaryOptions;
 
 /// Changed requests that are looked back on.
 const LOOK_BACK: usize = 200;

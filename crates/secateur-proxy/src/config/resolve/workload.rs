@@ -7,6 +7,7 @@ use secateur_core::policy::Policy;
 use secateur_core::recall::Recall;
 
 use super::Reader;
+use crate::config::SummaryBudget;
 use crate::config::canary::Lent;
 use crate::config::error::ConfigError;
 use crate::config::file::{RawRoute, RawSchema, RawWorkload};
@@ -14,7 +15,6 @@ use crate::config::policy_text::policy_text;
 use crate::config::{Upstreams, Workload};
 use crate::limits::TimeBudget;
 use crate::mechanic::{ModelRoutes, OutputSchema};
-use crate::summary::SummaryBudget;
 
 impl Reader<'_> {
     pub(super) fn workload(

@@ -1,0 +1,19 @@
+//! The commands as a user runs them.
+
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
+mod audit_cli;
+#[cfg(unix)]
+mod audit_edges;
+mod demo;
+#[cfg(unix)]
+mod first_use;
+mod mcp;
+mod process;
+mod receipts;
+mod replay;
+mod served;
+mod show;
+
+/// The program.
+pub(crate) const SECATEUR: &str = env!("CARGO_BIN_EXE_secateur");
