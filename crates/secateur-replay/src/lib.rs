@@ -11,22 +11,33 @@
 //!
 //! The definitions of the bill, `ids` and `lines` are in [`price`] and [`targets`], that of `outcomes` in [`outcomes`].
 
+mod agent;
 mod body;
 mod index;
 pub mod outcomes;
 pub mod price;
 mod read;
+mod records;
 mod run;
 mod score;
 mod session;
+mod source;
+mod spend;
 pub mod targets;
 
+pub use agent::Agent;
 pub use body::{BodyPolicy, read_body};
 pub use price::{CacheAssumption, Pricing};
-pub use read::{Loaded, ReadSessionError, Unreadable, read_bytes, read_path};
-pub use run::{Progress, replay};
-pub use score::{
-    Policy, Pruned, PrunedMessage, PrunedPart, Run, SessionScore, Step, Totals, replay_session,
-    trace,
+pub use read::{
+    Loaded, ReadLimits, ReadSessionError, Unreadable, agent_of_file, read_bytes, read_log,
+    read_path,
 };
-pub use session::{Message, Part, PartKind, Role, Session, ToolCall};
+pub use records::{Record, Records};
+pub use run::{Progress, map_in_order, replay};
+pub use score::{
+    Measure, Policy, Pruned, PrunedMessage, PrunedPart, Replayed, Run, SessionScore, Step, Totals,
+    replay_session, replay_steps, trace,
+};
+pub use session::{Answer, Message, Origin, Part, PartKind, Role, Session, ToolCall, Usage};
+pub use source::{Found, LogFolders, Source, find_file, find_in};
+pub use spend::{Basis, ConversationCost, Line, RequestCost, SessionLine, Spending, Unpriced};

@@ -235,6 +235,45 @@ pub fn trace(session: &Session, policy: &dyn Policy, pricing: Pricing) -> Vec<St
     steps
 }
 
+/// What a replay finds out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// What requests cost. Takes a fraction of the time.
+    Cost,
+    /// And what is kept of what the model went on to use.
+    CostAndKept,
+}
+
+/// One session under one policy.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// In sum.
+    pub score: SessionScore,
+    /// Request by request, in the order of the boundaries.
+    pub steps: Vec<Step>,
+}
+
+/// Replays one session under several policies, request by request.
+pub fn replay_steps(
+    session: &Session,
+    policies: &[&dyn Policy],
+    pricing: Pricing,
+    measure: Measure,
+) -> Vec<Replayed> {
+    let mut index = match measure {
+        Measure::Cost => Index::without_targets(),
+        Measure::CostAndKept => Index::of(session),
+    };
+    let replay = |policy: &&dyn Policy| {
+        let mut steps = Vec::new();
+        let score = replay_one(session, &mut index, *policy, pricing, &mut |step| {
+            steps.push(step);
+        });
+        Replayed { score, steps }
+    };
+    policies.iter().map(replay).collect()
+}
+
 /// Replays one session under several policies; the session is searched once for all of them.
 pub fn replay_session(
     session: &Session,
@@ -339,7 +378,9 @@ fn replay_one(
             score.lines_kept += kept(&wanted.lines);
         }
     }
-    if let Some((upto, pruned)) = &last_sent {
+    if let Some((upto, pruned)) = &last_sent
+        && index.has_targets()
+    {
         (score.outcomes, score.outcomes_kept) = outcomes::kept(session, *upto, pruned);
     }
     score.cost = meter.cost;

@@ -47,13 +47,20 @@ Examples:
   secateur check request.json
   secateur check - --dialect gemini-generate-content --json < request.json")]
     Check(CheckArgs),
-    /// Replay recorded sessions under policies: the bill, and what is kept.
+    /// Replay your agents' logs: what they cost, and what they would have cost with pruning.
     #[command(after_help = "\
-Reads sessions in Anthropic and OpenAI form (.json, .jsonl, also .gz) and Claude Code logs (.jsonl).
-Every request of every session is pruned as it would have been, priced at cache tiers, and checked
-for what the model's real next message needed.
+Finds the logs of Claude Code, codex, opencode, Gemini CLI and pi, in their usual folders or where their
+own variables point to (CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_DATA_HOME, GEMINI_CLI_HOME, PI_CODING_AGENT_DIR).
+Reads sessions in Anthropic and OpenAI form too (.json, .jsonl, also .gz).
+Every request of every session is pruned as it would have been and priced by the rules of the provider's
+cache. Files and --compare also check what is kept of what the model's next message needed.
+Nothing leaves the machine.
 
 Examples:
+  secateur replay
+  secateur replay --since 7d --html report.html
+  secateur replay --since all --preset steady-lossless
+  secateur replay ~/.codex/sessions --since 2026-11-01
   secateur replay sessions.jsonl.gz
   secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
   secateur replay sessions.jsonl --compare steady,opencode --html report.html
@@ -300,9 +307,13 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Files with sessions.
-    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    /// Folders and files with logs of agents or recorded sessions. Without any: the logs of all agents on this machine.
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
+    /// Only requests since then: 7d, 24h, 2026-11-01 or all. Without it the last 30 days of the agents' own folders,
+    /// and everything in folders and files that are named.
+    #[arg(long, value_name = "WHEN", value_parser = crate::replay::since::parse_since)]
+    pub(crate) since: Option<crate::replay::since::Since>,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Compare these presets instead of one policy; --set applies to each that has the key.
@@ -314,7 +325,7 @@ pub(crate) struct ReplayArgs {
     /// As JSON, with the predicted receipts in sum.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a page with the table, a plot of bill against what is kept, and one session over time.
+    /// Write a page with the same tables, plots, and one session over time.
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// The session that the page shows over time; without it the largest.

@@ -49,6 +49,12 @@ pub(crate) fn green(text: &str) -> String {
     paint(AnsiColor::Green.on_default(), text)
 }
 
+/// `1 session`, `2 sessions`, `1,000 sessions`.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{end}", thousands(number))
+}
+
 /// `1234567` as `1,234,567`.
 pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();

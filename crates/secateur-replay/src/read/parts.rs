@@ -86,8 +86,10 @@ fn read_block(block: &Value, calls: &mut Calls) -> Part {
 }
 
 fn openai_call(call: &Value, calls: &mut Calls) -> Part {
-    let function = call.get("function").unwrap_or(call);
-    let arguments = text_field(function, "arguments");
+    let of_custom = call.get("custom").map(|custom| (custom, "input"));
+    let of_function = (call.get("function").unwrap_or(call), "arguments");
+    let (function, key) = of_custom.unwrap_or(of_function);
+    let arguments = text_field(function, key);
     let input = serde_json::from_str(arguments).unwrap_or(Value::Null);
     call_part(
         text_field(call, "id"),

@@ -9,7 +9,7 @@ pub(crate) mod place;
 mod show;
 mod stats;
 mod tail;
-mod time;
+pub(crate) mod time;
 
 use std::future::Future;
 

@@ -61,7 +61,7 @@ fn table(out: &mut String, replay: &Replay) {
          <th>unchanged</th><th>failed open</th></tr></thead>\n<tbody>\n",
     );
     for (at, entrant) in replay.entrants.iter().enumerate() {
-        let (total, counted) = (&entrant.totals, entrant.tally.get());
+        let (total, counted) = (&entrant.totals, &entrant.counted);
         let cost = |ratio: f64| {
             let class = if ratio > 1.0 { "over" } else { "under" };
             format!("<td class=\"{class}\">{ratio:.4}</td>")
