@@ -20,38 +20,53 @@ impl<F: Fn(&[u8]) -> (Vec<u8>, bool) + Sync> Policy for BodyPolicy<F> {
         Box::new(BodyRun {
             prune: &self.0,
             session,
-            known: HashMap::new(),
-            before: Vec::new(),
+            reader: BodyReader::new(session),
         })
     }
 }
 
-/// A message with the bytes that it was read from.
-type Sent = (Box<[u8]>, PrunedMessage);
-
 struct BodyRun<'s, F> {
     prune: &'s F,
     session: &'s Session,
-    known: HashMap<Box<str>, PrunedMessage>,
-    /// The request before, where it was read.
-    before: Vec<Sent>,
+    reader: BodyReader<'s>,
 }
 
 impl<F: Fn(&[u8]) -> (Vec<u8>, bool)> Run for BodyRun<'_, F> {
     fn at(&mut self, upto: usize) -> Pruned {
-        let body = self.session.body(upto);
-        let (out, round) = (self.prune)(&body);
-        let messages = self
-            .read_by_comparison(&out)
-            .or_else(|| read_body(&out, &mut self.known));
-        match messages {
+        let (out, round) = (self.prune)(&self.session.body(upto));
+        match self.reader.read(&out) {
             Some(messages) => Pruned { messages, round },
             None => Pruned::whole(self.session, upto),
         }
     }
 }
 
-impl<F> BodyRun<'_, F> {
+/// A message with the bytes that it was read from.
+type Sent = (Box<[u8]>, PrunedMessage);
+
+/// Reads the outputs of one session.
+pub(crate) struct BodyReader<'s> {
+    session: &'s Session,
+    known: HashMap<Box<str>, PrunedMessage>,
+    /// The output before, where it was read.
+    before: Vec<Sent>,
+}
+
+impl<'s> BodyReader<'s> {
+    pub(crate) fn new(session: &'s Session) -> Self {
+        Self {
+            session,
+            known: HashMap::new(),
+            before: Vec::new(),
+        }
+    }
+
+    /// The messages of an output.
+    pub(crate) fn read(&mut self, out: &[u8]) -> Option<Vec<PrunedMessage>> {
+        self.read_by_comparison(out)
+            .or_else(|| read_body(out, &mut self.known))
+    }
+
     /// Reads an output whose messages are mostly those of the session or of the request before: these are compared and
     /// not parsed. `None`: it is laid out in another way.
     fn read_by_comparison(&mut self, out: &[u8]) -> Option<Vec<PrunedMessage>> {

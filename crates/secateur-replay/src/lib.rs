@@ -18,6 +18,7 @@ pub mod outcomes;
 pub mod price;
 mod read;
 mod records;
+mod rounds;
 mod run;
 mod score;
 mod session;
@@ -33,6 +34,7 @@ pub use read::{
     read_path,
 };
 pub use records::{Record, Records};
+pub use rounds::{RoundPolicy, SentBody};
 pub use run::{Progress, map_in_order, replay};
 pub use score::{
     Measure, Policy, Pruned, PrunedMessage, PrunedPart, Replayed, Run, SessionScore, Step, Totals,

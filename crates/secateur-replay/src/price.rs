@@ -153,11 +153,9 @@ impl Meter {
         let has_markers = self.rules.kind == CacheKind::Marked;
         let is_rejected = has_markers && prompt.marker_count() > self.rules.max_markers;
         self.rejected += usize::from(is_rejected);
-        let billed = self
-            .cache
-            .request(&self.rules, "", &prompt, 0.0, |chars| {
-                tokens_of(chars, self.chars_per_token)
-            });
+        let billed = self.cache.request(&self.rules, "", &prompt, 0.0, |chars| {
+            tokens_of(chars, self.chars_per_token)
+        });
         self.cost += billed.bill.cost(self.prices);
         self.tokens += billed.bill.read + billed.bill.written + billed.bill.plain;
         self.cache_read += billed.bill.read;

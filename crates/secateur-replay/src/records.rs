@@ -93,7 +93,9 @@ impl Records {
             let is_row = self.line > 1 || is_json;
             if !is_row {
                 // A document over many lines, or a file that begins with a broken row.
-                (&mut self.reader).take(MAX_ROW_BYTES).read_to_end(&mut content)?;
+                (&mut self.reader)
+                    .take(MAX_ROW_BYTES)
+                    .read_to_end(&mut content)?;
             }
             return Ok(Some(Record {
                 name: self.name.clone(),

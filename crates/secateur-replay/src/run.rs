@@ -1,7 +1,7 @@
 //! All sessions on all cores. A thread holds one session's index at a time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::price::Pricing;
 use crate::score::{Policy, Totals, replay_session};

@@ -119,6 +119,8 @@ pub struct Answer {
     pub key: Option<u64>,
     /// What was billed for it.
     pub usage: Option<Usage>,
+    /// It was given and billed in an earlier context, and is history here.
+    pub is_history: bool,
 }
 
 /// Billed tokens of one request.

@@ -46,7 +46,11 @@ impl LogFolders {
     /// The folders by the variables of an environment. Empty without a home folder and without any of the agents' own
     /// variables.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = |name: &str| {
+            variable(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let home = path("HOME").or_else(|| path("USERPROFILE"));
         let in_home = |rest: &str| home.as_ref().map(|home| home.join(rest));
         let mut folders = Vec::new();
@@ -65,20 +69,35 @@ impl LogFolders {
             None => {
                 add(Agent::ClaudeCode, in_home(".claude/projects"));
                 let config = path("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
-                add(Agent::ClaudeCode, config.map(|config| config.join("claude/projects")));
+                add(
+                    Agent::ClaudeCode,
+                    config.map(|config| config.join("claude/projects")),
+                );
             }
         }
         let codex = path("CODEX_HOME").or_else(|| in_home(".codex"));
-        add(Agent::Codex, codex.as_ref().map(|codex| codex.join("sessions")));
-        add(Agent::Codex, codex.map(|codex| codex.join("archived_sessions")));
+        add(
+            Agent::Codex,
+            codex.as_ref().map(|codex| codex.join("sessions")),
+        );
+        add(
+            Agent::Codex,
+            codex.map(|codex| codex.join("archived_sessions")),
+        );
         let data = path("XDG_DATA_HOME").or_else(|| in_home(".local/share"));
         let data = data.map(|data| data.join("opencode"));
-        let database = path("OPENCODE_DB").map(|file| data.as_ref().map_or_else(|| file.clone(), |data| data.join(&file)));
+        let database = path("OPENCODE_DB").map(|file| {
+            data.as_ref()
+                .map_or_else(|| file.clone(), |data| data.join(&file))
+        });
         add(Agent::Opencode, data);
         // A database at its usual place is in the folder above.
         add(Agent::Opencode, database);
         let gemini = path("GEMINI_CLI_HOME").or_else(|| home.clone());
-        add(Agent::GeminiCli, gemini.map(|gemini| gemini.join(".gemini/tmp")));
+        add(
+            Agent::GeminiCli,
+            gemini.map(|gemini| gemini.join(".gemini/tmp")),
+        );
         let pi = path("PI_CODING_AGENT_DIR").or_else(|| in_home(".pi/agent"));
         add(Agent::Pi, pi.map(|pi| pi.join("sessions")));
         Self(folders)
@@ -112,7 +131,8 @@ pub fn find_in(folder: &Path, since_ms: Option<i64>) -> Found {
 
 /// The logs that a file is; `None`: it is no agent's log.
 pub fn find_file(file: &Path, since_ms: Option<i64>) -> Option<Found> {
-    let agent = agent_of_file(file).or_else(|| is_opencode_session(file).then_some(Agent::Opencode))?;
+    let agent =
+        agent_of_file(file).or_else(|| is_opencode_session(file).then_some(Agent::Opencode))?;
     let mut search = Search::new(since_ms);
     search.add(file, agent);
     Some(search.finish())
@@ -241,7 +261,9 @@ fn is_log(agent: Agent, path: &Path, depth: usize) -> bool {
             is_database || is_opencode_session(path)
         }
         Agent::GeminiCli => {
-            let is_chat = path.parent().is_some_and(|folder| folder.ends_with("chats"));
+            let is_chat = path
+                .parent()
+                .is_some_and(|folder| folder.ends_with("chats"));
             is_chat && (name.ends_with(".jsonl") || name.ends_with(".json"))
         }
     }

@@ -74,6 +74,9 @@ impl ConversationCost {
         for (number, upto) in session.boundaries().enumerate() {
             priced.insert(upto);
             let answer = answer_at(&session.answers, upto);
+            if answer.is_some_and(|answer| answer.is_history) {
+                continue;
+            }
             let named = answer.and_then(|answer| answer.model.clone());
             let model = named.or_else(|| session.model.as_deref().map(Arc::from));
             let full = replayed.first().and_then(|run| run.steps.get(number));
@@ -114,7 +117,8 @@ impl ConversationCost {
         }
         // Answers that follow an answer were billed too, and cannot be replayed.
         for answer in &session.answers {
-            let (Some(usage), false) = (answer.usage, priced.contains(&answer.message)) else {
+            let is_done = priced.contains(&answer.message) || answer.is_history;
+            let (Some(usage), false) = (answer.usage, is_done) else {
                 continue;
             };
             let prices = models::prices(answer.model.as_deref());
@@ -149,7 +153,10 @@ fn input_usd(prices: &Prices, usage: &Usage) -> f64 {
         + million(prices.cache_read_usd, usage.read)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^52"
+)]
 fn million(usd: f64, tokens: u64) -> f64 {
     usd * tokens as f64 / 1e6
 }

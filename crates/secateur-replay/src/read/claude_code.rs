@@ -179,6 +179,7 @@ fn answer_of(event: &Event<'_>, message: &Value) -> Answer {
         model: model(text(message, "model")),
         key: key(&[text(message, "id"), request.unwrap_or_default()]),
         usage: message.get("usage").and_then(usage),
+        is_history: false,
     }
 }
 
@@ -224,7 +225,11 @@ impl Chain {
             // The client sends neighbouring user events as one message.
             Some(last) if last.role == "user" && answer.is_none() => last.blocks.extend(blocks),
             _ => self.drafts.push(Draft {
-                role: if answer.is_some() { "assistant" } else { "user" },
+                role: if answer.is_some() {
+                    "assistant"
+                } else {
+                    "user"
+                },
                 blocks,
                 id,
                 answer,

@@ -38,7 +38,8 @@ impl Log {
 
     /// Takes one line.
     pub(super) fn take(&mut self, line: &str) -> Result<(), String> {
-        let event: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let event: Value =
+            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
         let null = Value::Null;
         let payload = event.get("payload").unwrap_or(&null);
         match text(&event, "type") {
@@ -50,11 +51,17 @@ impl Log {
             "response_item" => self.item(payload, text(&event, "timestamp")),
             "token_usage_record" => {
                 let thread = text(payload, "thread_id");
-                let key = key(&[thread, text(payload, "turn_id"), text(payload, "response_id")]);
+                let key = key(&[
+                    thread,
+                    text(payload, "turn_id"),
+                    text(payload, "response_id"),
+                ]);
                 self.bill(payload.get("usage"), key);
             }
             "event_msg" if text(payload, "type") == "token_count" => {
-                let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
+                let usage = payload
+                    .get("info")
+                    .and_then(|info| info.get("last_token_usage"));
                 self.bill(usage, None);
             }
             "compacted" => self.compact(payload),
@@ -120,6 +127,7 @@ impl Log {
         };
         if let Some(answer) = self.context().last_answer()
             && answer.usage.is_none()
+            && !answer.is_history
         {
             (answer.usage, answer.key) = (Some(usage), key);
         }
@@ -128,7 +136,14 @@ impl Log {
     fn compact(&mut self, payload: &Value) {
         self.contexts.push(Conversation::default());
         match payload.get("replacement_history").and_then(Value::as_array) {
-            Some(items) => items.iter().for_each(|item| self.item(item, "")),
+            Some(items) => {
+                for item in items {
+                    self.item(item, "");
+                    if let Some(answer) = self.context().last_answer() {
+                        answer.is_history = true;
+                    }
+                }
+            }
             None => self.context().user(text(payload, "message").to_owned()),
         }
     }

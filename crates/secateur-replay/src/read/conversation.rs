@@ -67,7 +67,7 @@ impl Conversation {
     pub(super) fn answer(&mut self, piece: Piece, begin: impl FnOnce() -> Answer) {
         self.bytes += piece.len();
         match self.events.last_mut() {
-            Some(Event::Answer(pieces, _)) => pieces.push(piece),
+            Some(Event::Answer(pieces, answer)) if !answer.is_history => pieces.push(piece),
             _ => self.events.push(Event::Answer(vec![piece], begin())),
         }
     }

@@ -43,7 +43,11 @@ pub(crate) fn answer_at(answers: &[Answer], message: usize) -> Option<&Answer> {
 fn cold_in_log(session: &Session) -> Vec<usize> {
     let read_at = |upto: usize| Some(count(answer_at(&session.answers, upto)?.usage?.read));
     if session.boundaries().any(|upto| read_at(upto) > Some(0.0)) {
-        return cold_boundaries(session, read_at);
+        let mut cold = cold_boundaries(session, read_at);
+        cold.extend(cold_after_history(session));
+        cold.sort_unstable();
+        cold.dedup();
+        return cold;
     }
     let rules = Terms::of(session.model.as_deref(), Some(session.dialect)).rules;
     let Some(life_seconds) = rules.ttl_seconds else {
@@ -62,6 +66,15 @@ fn cold_in_log(session: &Session) -> Vec<usize> {
         before = at.or(before);
     }
     cold
+}
+
+/// The first request after history that was sent in an earlier context, if it read less than half of its input: the
+/// history is not as it was.
+fn cold_after_history(session: &Session) -> Option<usize> {
+    session.answers.iter().find(|answer| answer.is_history)?;
+    let first = session.answers.iter().find(|answer| !answer.is_history)?;
+    let usage = first.usage?;
+    (usage.read < usage.input() / 2).then_some(first.message)
 }
 
 /// The boundaries at which less than half as much was read from the cache as at the one before.
@@ -96,7 +109,10 @@ pub(super) fn fixed_tokens(session: &Session, billed: impl Fn(usize) -> Option<f
     0.0
 }
 
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^52"
+)]
 fn count(tokens: u64) -> f64 {
     tokens as f64
 }

@@ -20,7 +20,9 @@ pub(super) fn joined(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {
-            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+            let texts = blocks
+                .iter()
+                .filter_map(|block| block.get("text")?.as_str());
             texts.collect::<Vec<_>>().join("\n")
         }
         _ => String::new(),

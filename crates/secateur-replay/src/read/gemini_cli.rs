@@ -1,8 +1,11 @@
 //! Gemini CLI: `tmp/PROJECT/chats/session-*.jsonl`, or one JSON document in `.json` (older versions).
 //!
 //! A line is a message (`user`, `gemini`; the same id again replaces it), `{"$set": {…}}`, which may replace all
-//! messages, or `{"$rewindTo": id}`. Results are in `toolCalls` of the answer, and again in a `user` message. `tokens.input`
-//! includes `tokens.cached`. Checked with 0.61.
+//! messages, or `{"$rewindTo": id}`. Replaced messages are a new context: a session that is resumed, with old results
+//! masked. Answers in it have no `tokens`. Results are in `toolCalls` of the answer, and again in a `user` message.
+//! `tokens.input` includes `tokens.cached`. Checked with 0.61.
+
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -17,7 +20,10 @@ use crate::session::{Answer, Origin, Usage};
 #[derive(Default)]
 pub(super) struct Log {
     session: String,
+    contexts: Vec<Conversation>,
     messages: Vec<Value>,
+    /// Of the messages, those from the front that a `$set` brought.
+    history: usize,
     bytes: usize,
 }
 
@@ -31,35 +37,39 @@ impl Log {
     pub(super) fn take(&mut self, line: &str) -> Result<(), String> {
         let mut record: Value =
             serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        if !record.is_object() {
+            return Err("not a message".to_owned());
+        }
         if let Some(id) = record.get("sessionId").and_then(Value::as_str) {
             id.clone_into(&mut self.session);
         }
-        let set = record.get_mut("$set").map(Value::take);
-        if let Some(mut fields) = set {
-            if fields.get("messages").is_some() {
+        if let Some(fields) = record.get_mut("$set") {
+            if let Some(Value::Array(messages)) = fields.get_mut("messages").map(Value::take) {
                 self.bytes += line.len();
+                self.close_context();
+                self.history = messages.len();
+                self.messages = messages;
             }
-            self.replace(&mut fields);
         } else if let Some(to) = record.get("$rewindTo").and_then(Value::as_str) {
             if let Some(at) = self.messages.iter().position(|held| text(held, "id") == to) {
-                self.messages.truncate(at);
+                self.rewind(at);
             }
         } else if matches!(text(&record, "type"), "user" | "gemini") {
             self.bytes += line.len();
             self.upsert(record);
-        } else if record.get("messages").is_some() {
+        } else if let Some(Value::Array(messages)) = record.get_mut("messages").map(Value::take) {
             self.bytes += line.len();
-            self.replace(&mut record);
-        } else if !record.is_object() {
-            return Err("not a message".to_owned());
+            self.messages = messages;
         }
         Ok(())
     }
 
-    fn replace(&mut self, fields: &mut Value) {
-        if let Some(Value::Array(messages)) = fields.get_mut("messages").map(Value::take) {
-            self.messages = messages;
-        }
+    /// What was said after a message was billed, and is not sent any more.
+    fn rewind(&mut self, to: usize) {
+        let kept = self.messages[..to].to_vec();
+        self.close_context();
+        self.history = kept.len();
+        self.messages = kept;
     }
 
     /// Updates come soon after what they replace.
@@ -75,61 +85,113 @@ impl Log {
         }
     }
 
-    /// Hands over the session.
-    pub(super) fn finish(self, name: &str, loaded: &mut Loaded) {
+    /// Puts a context together from the messages, if any request was made in it.
+    fn close_context(&mut self) {
+        let messages = std::mem::take(&mut self.messages);
+        let is_answer = |message: &&Value| text(message, "type") == "gemini";
+        if !messages
+            .iter()
+            .skip(self.history)
+            .any(|message| is_answer(&message))
+        {
+            return;
+        }
+        let mut conversation = Conversation::default();
+        let mut answered: HashSet<String> = HashSet::new();
+        for (at, message) in messages.iter().enumerate() {
+            match text(message, "type") {
+                "user" => user(&mut conversation, message, &answered),
+                "gemini" => {
+                    let is_history = at < self.history;
+                    let calls = answer(&mut conversation, &self.session, message, is_history);
+                    answered.extend(calls);
+                }
+                _ => {}
+            }
+        }
+        self.contexts.push(conversation);
+    }
+
+    /// Hands over the sessions.
+    pub(super) fn finish(mut self, name: &str, loaded: &mut Loaded) {
+        self.close_context();
         let session = if self.session.is_empty() {
             name.to_owned()
         } else {
             self.session
         };
-        let mut conversation = Conversation::default();
-        for message in &self.messages {
-            match text(message, "type") {
-                "user" => {
-                    let content = message.get("content").map(joined).unwrap_or_default();
-                    conversation.user(content);
-                }
-                "gemini" => answer(&mut conversation, &session, message),
-                _ => {}
-            }
+        for (number, context) in self.contexts.into_iter().enumerate() {
+            let origin = Origin {
+                agent: Agent::GeminiCli,
+                session: session.clone(),
+                project: None,
+            };
+            let id = match number {
+                0 => session.clone(),
+                _ => format!("{session}.{number}"),
+            };
+            loaded.sessions.extend(context.into_session(id, origin));
         }
-        let origin = Origin {
-            agent: Agent::GeminiCli,
-            session: session.clone(),
-            project: None,
-        };
-        loaded
-            .sessions
-            .extend(conversation.into_session(session, origin));
     }
 }
 
-fn answer(conversation: &mut Conversation, session: &str, message: &Value) {
-    let mut pieces = vec![Piece::Text(
-        message.get("content").map(joined).unwrap_or_default(),
-    )];
-    let empty = Vec::new();
-    let calls = message
-        .get("toolCalls")
-        .and_then(Value::as_array)
-        .unwrap_or(&empty);
-    pieces.extend(calls.iter().map(|call| Piece::Call {
+fn parts<'m>(message: &'m Value, key: &str) -> &'m [Value] {
+    let list = message.get(key).and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A user's text, and results that are not in the answer that called for them.
+fn user(conversation: &mut Conversation, message: &Value, answered: &HashSet<String>) {
+    for part in parts(message, "content") {
+        let Some(response) = part.get("functionResponse") else {
+            continue;
+        };
+        let id = text(response, "id");
+        if !answered.contains(id) {
+            let result = response.get("response").map(output).unwrap_or_default();
+            conversation.result(id.to_owned(), result, false);
+        }
+    }
+    conversation.user(message.get("content").map(joined).unwrap_or_default());
+}
+
+/// An answer with its calls and their results; the ids of the calls that have one.
+fn answer(
+    conversation: &mut Conversation,
+    session: &str,
+    message: &Value,
+    is_history: bool,
+) -> Vec<String> {
+    let call = |call: &Value| Piece::Call {
         id: text(call, "id").to_owned(),
         name: text(call, "name").to_owned(),
         arguments: call.get("args").cloned().unwrap_or_default(),
-    }));
-    let answer = Answer {
-        at_ms: millis_of(text(message, "timestamp")),
-        model: model(text(message, "model")),
-        key: key(&[session, text(message, "id")]),
-        usage: message.get("tokens").and_then(usage),
-        ..Answer::default()
     };
-    conversation.whole_answer(pieces, answer);
+    let content = message.get("content").map(joined).unwrap_or_default();
+    let mut pieces = vec![Piece::Text(content)];
+    let calls = parts(message, "toolCalls");
+    pieces.extend(calls.iter().map(call));
+    let in_content = parts(message, "content").iter();
+    pieces.extend(in_content.filter_map(|part| part.get("functionCall").map(call)));
+    conversation.whole_answer(
+        pieces,
+        Answer {
+            at_ms: millis_of(text(message, "timestamp")),
+            model: model(text(message, "model")),
+            key: key(&[session, text(message, "id")]),
+            usage: message.get("tokens").and_then(usage),
+            is_history,
+            ..Answer::default()
+        },
+    );
     for call in calls {
         let is_error = text(call, "status") == "error";
         conversation.result(text(call, "id").to_owned(), result(call), is_error);
     }
+    calls
+        .iter()
+        .map(|call| text(call, "id").to_owned())
+        .collect()
 }
 
 fn usage(counts: &Value) -> Option<Usage> {
@@ -145,19 +207,20 @@ fn usage(counts: &Value) -> Option<Usage> {
 
 /// A call's result as it was sent.
 fn result(call: &Value) -> String {
-    let parts = match call.get("result") {
-        Some(Value::Array(parts)) => parts.as_slice(),
-        Some(Value::String(text)) => return text.clone(),
-        _ => return String::new(),
-    };
-    let response = |part: &Value| {
-        let response = part.get("functionResponse")?.get("response")?;
-        let text = response.get("output").or_else(|| response.get("error"));
-        Some(text.map_or_else(|| response.to_string(), |text| match text {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }))
-    };
-    let texts: Vec<String> = parts.iter().filter_map(response).collect();
+    if let Some(Value::String(text)) = call.get("result") {
+        return text.clone();
+    }
+    let response = |part: &Value| Some(output(part.get("functionResponse")?.get("response")?));
+    let texts: Vec<String> = parts(call, "result").iter().filter_map(response).collect();
     texts.join("\n")
+}
+
+/// The text of a function's response.
+fn output(response: &Value) -> String {
+    let text = response.get("output").or_else(|| response.get("error"));
+    match text {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => response.to_string(),
+    }
 }

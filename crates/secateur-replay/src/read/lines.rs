@@ -91,7 +91,8 @@ mod tests {
         let is_cut = for_each_line(reader, &limits, |number, line| {
             lines.push((
                 number,
-                line.map(str::to_owned).map_err(std::borrow::ToOwned::to_owned),
+                line.map(str::to_owned)
+                    .map_err(std::borrow::ToOwned::to_owned),
             ));
             true
         });

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::fields::text;
 use super::lines::{Line, for_each_line};
-use super::{Loaded, ReadLimits, ReadSessionError, claude_code, codex, file_name, gemini_cli, opencode, pi};
+use super::{
+    Loaded, ReadLimits, ReadSessionError, claude_code, codex, file_name, gemini_cli, opencode, pi,
+};
 use crate::agent::Agent;
 use crate::source::Source;
 
@@ -158,7 +160,11 @@ fn read_lines(
 /// Whose log a file is, by how it begins; `None`: nobody's, or it cannot be opened.
 pub fn agent_of_file(path: &Path) -> Option<Agent> {
     let mut head = Vec::new();
-    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    File::open(path)
+        .ok()?
+        .take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .ok()?;
     if head.starts_with(SQLITE) {
         return Some(Agent::Opencode);
     }

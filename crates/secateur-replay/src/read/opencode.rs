@@ -23,7 +23,10 @@ struct Log {
 }
 
 /// The ids of the sessions in a database that changed since then, oldest first.
-pub(crate) fn sessions_since(database: &Path, since_ms: Option<i64>) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn sessions_since(
+    database: &Path,
+    since_ms: Option<i64>,
+) -> rusqlite::Result<Vec<String>> {
     let connection = open(database)?;
     let mut query = connection
         .prepare("SELECT id FROM session WHERE time_updated >= ?1 ORDER BY time_created, id")?;
@@ -52,18 +55,16 @@ pub(super) fn read_row(
         |row| row.get(0),
     )?;
     let mut log = Log::new(session, directory);
-    let mut messages = connection.prepare(
-        "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id",
-    )?;
+    let mut messages = connection
+        .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
     let mut parts =
         connection.prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")?;
     let mut rows = messages.query(params![session])?;
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
         let data: String = row.get(1)?;
-        let found: rusqlite::Result<Vec<String>> = parts
-            .query_map(params![id], |row| row.get(0))?
-            .collect();
+        let found: rusqlite::Result<Vec<String>> =
+            parts.query_map(params![id], |row| row.get(0))?.collect();
         let place = || format!("opencode.db:{id}");
         log.take(&id, &data, &found?, loaded, &place);
         if log.bytes() > limits.max_message_bytes {
@@ -96,7 +97,9 @@ pub(super) fn read_files(
     let directory = info.get("directory").and_then(Value::as_str);
     let mut log = Log::new(session, directory.map(str::to_owned));
     for message in json_files(&storage.join("message").join(session)) {
-        let id = message.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let id = message
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned());
         let id = id.unwrap_or_default();
         let data = std::fs::read_to_string(&message)?;
         let parts = json_files(&storage.join("part").join(&id));
@@ -202,7 +205,10 @@ fn steps(parts: &[Value]) -> Vec<&[Value]> {
         .filter(|&at| at == 0 || is_start(&parts[at]))
         .collect();
     starts.push(parts.len());
-    starts.windows(2).map(|pair| &parts[pair[0]..pair[1]]).collect()
+    starts
+        .windows(2)
+        .map(|pair| &parts[pair[0]..pair[1]])
+        .collect()
 }
 
 fn answer_of(id: &str, number: usize, message: &Value, step: &[Value]) -> Answer {

@@ -35,7 +35,8 @@ impl Log {
 
     /// Takes one line.
     pub(super) fn take(&mut self, line: &str) -> Result<(), String> {
-        let entry: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let entry: Value =
+            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
         match text(&entry, "type") {
             "session" => {
                 text(&entry, "id").clone_into(&mut self.session);
@@ -59,7 +60,10 @@ impl Log {
         };
         let tree = Tree::of(&self.entries);
         if tree.leaves.len() > MAX_BRANCHES {
-            loaded.reject(name.to_owned(), format!("only {MAX_BRANCHES} branches are read"));
+            loaded.reject(
+                name.to_owned(),
+                format!("only {MAX_BRANCHES} branches are read"),
+            );
         }
         for (number, &leaf) in tree.leaves.iter().take(MAX_BRANCHES).enumerate() {
             let path = tree.path(leaf);
@@ -74,9 +78,14 @@ impl Log {
                         parts += 1;
                         conversation.user(text(entry, "summary").to_owned());
                         let first = text(entry, "firstKeptEntryId");
-                        let kept = path[..at].iter().skip_while(|kept| text(kept, "id") != first);
+                        let kept = path[..at]
+                            .iter()
+                            .skip_while(|kept| text(kept, "id") != first);
                         for kept in kept.filter(|kept| text(kept, "type") == "message") {
                             take(&mut conversation, session, kept);
+                            if let Some(answer) = conversation.last_answer() {
+                                answer.is_history = true;
+                            }
                         }
                     }
                     "branch_summary" => conversation.user(text(entry, "summary").to_owned()),
@@ -104,7 +113,9 @@ impl Log {
             (0, 0) => session.to_owned(),
             _ => format!("{session}.{branch}.{part}"),
         };
-        loaded.sessions.extend(conversation.into_session(id, origin));
+        loaded
+            .sessions
+            .extend(conversation.into_session(id, origin));
     }
 }
 

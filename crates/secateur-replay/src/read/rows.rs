@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::parts::{Calls, read_message};
 use super::Loaded;
 use super::estimate::{cold_boundaries, fixed_tokens};
+use super::parts::{Calls, read_message};
 use crate::session::{Message, Role, Session};
 use secateur_core::Dialect;
 

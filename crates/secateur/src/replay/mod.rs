@@ -1,5 +1,6 @@
 //! `secateur replay`: what a policy does to the bill of recorded sessions, and what it keeps.
 
+mod bars;
 mod feed;
 mod page;
 mod plot;
@@ -15,7 +16,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use secateur_replay::{
-    BodyPolicy, Found, Measure, Pricing, Session, Spending, Step, Totals, Unreadable, map_in_order,
+    BodyPolicy, Found, Measure, Pricing, SentBody, Session, Spending, Step, Totals, Unreadable,
+    map_in_order,
 };
 
 use crate::Failure;
@@ -53,10 +55,13 @@ struct Replay {
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let entrants = entrants(args)?;
-    let since = args.since.clone().unwrap_or_else(|| match args.files.as_slice() {
-        [] => Since::usual(),
-        _ => Since::All,
-    });
+    let since = args
+        .since
+        .clone()
+        .unwrap_or_else(|| match args.files.as_slice() {
+            [] => Since::usual(),
+            _ => Since::All,
+        });
     let found = feed::find(&args.files, since.millis())?;
     let names_files = args.files.iter().any(|path| path.is_file());
     let measure = if names_files || !args.compare.is_empty() {
@@ -64,7 +69,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     } else {
         Measure::Cost
     };
-    let shown = args.html.as_ref().map(|_| Shown::new(args.session.as_deref()));
+    let shown = args
+        .html
+        .as_ref()
+        .map(|_| Shown::new(args.session.as_deref()));
     let work = Work {
         entrants: &entrants,
         model: args.model.as_deref(),
@@ -97,7 +105,11 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
 fn work_through(found: &Found, work: &Work<'_>, threads: usize) -> Vec<Done> {
     let size = |path: &std::path::PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
     let records = found.records.iter().map(size);
-    let bytes = found.sources.iter().map(|source| source.bytes).chain(records);
+    let bytes = found
+        .sources
+        .iter()
+        .map(|source| source.bytes)
+        .chain(records);
     let bar = progress_bar(bytes.sum());
     let done = map_in_order(Feed::new(found).enumerate(), threads, |(number, unit)| {
         let bytes = match &unit {
@@ -183,7 +195,10 @@ impl Replay {
             cut_short.extend(piece.cut_short);
             empty_logs += usize::from(piece.is_empty_log);
             for (at, entrant) in entrants.iter_mut().enumerate() {
-                entrant.totals.sessions.extend(piece.scores[at].iter().cloned());
+                entrant
+                    .totals
+                    .sessions
+                    .extend(piece.scores[at].iter().cloned());
                 entrant.counted.add(&piece.counted[at]);
             }
         }
@@ -224,6 +239,21 @@ impl Entrant {
             .account
             .is_some_and(|account| account.is_round);
         (outcome.body.into_owned(), is_round)
+    }
+
+    /// Prunes one body, with the number of rounds so far.
+    fn send(&self, body: &[u8], model: Option<&str>) -> SentBody {
+        let request = Request {
+            model,
+            ..Request::default()
+        };
+        let outcome = prune(body, &request, &self.policy);
+        let account = outcome.report.account;
+        SentBody {
+            is_round: account.is_some_and(|account| account.is_round),
+            rounds: account.map(|account| account.rounds),
+            body: outcome.body.into_owned(),
+        }
     }
 
     /// One session, request by request.

@@ -27,7 +27,11 @@ pub(super) struct Sheet {
 /// `Last 30 days: 412 sessions, $318.20. With …`, for the policy of this number.
 pub(super) fn headline(replay: &Replay, policy: usize) -> String {
     let total = &replay.spending.total;
-    let with = total.with_usd.get(policy).copied().unwrap_or(total.paid_usd);
+    let with = total
+        .with_usd
+        .get(policy)
+        .copied()
+        .unwrap_or(total.paid_usd);
     let (paid, with) = (Cents::of(total.paid_usd), Cents::of(with));
     let saved = Cents(paid.0 - with.0);
     let change = match saved.0 {
@@ -108,6 +112,12 @@ fn models(replay: &Replay) -> Vec<(&String, &Line)> {
     models
 }
 
+/// Days in order.
+pub(super) fn days(replay: &Replay) -> impl Iterator<Item = (String, &Line)> {
+    let days = replay.spending.by_day.iter();
+    days.map(|(day, line)| (day_name(*day), line))
+}
+
 /// Tables by agent, by model and by day, and the sessions with the largest savings and losses.
 pub(super) fn sheets(replay: &Replay) -> Vec<Sheet> {
     let spending = &replay.spending;
@@ -118,7 +128,11 @@ pub(super) fn sheets(replay: &Replay) -> Vec<Sheet> {
         rows: rows
             .into_iter()
             .map(|(name, line)| {
-                let mut row = vec![clip(&name), thousands(line.sessions), thousands(line.requests)];
+                let mut row = vec![
+                    clip(&name),
+                    thousands(line.sessions),
+                    thousands(line.requests),
+                ];
                 row.extend(amounts(line));
                 row
             })
@@ -126,26 +140,26 @@ pub(super) fn sheets(replay: &Replay) -> Vec<Sheet> {
     };
     let agents = spending.by_agent.iter();
     let agents = agents.map(|(agent, line)| (agent_name(*agent).to_owned(), line));
-    let days = spending.by_day.iter();
     let mut sheets = vec![
         table("By agent", "agent", agents.collect()),
         table(
             "By model",
             "model",
-            models(replay).into_iter().map(|(name, line)| (name.clone(), line)).collect(),
+            models(replay)
+                .into_iter()
+                .map(|(name, line)| (name.clone(), line))
+                .collect(),
         ),
-        table(
-            "By day (UTC)",
-            "day",
-            days.map(|(day, line)| (day_name(*day), line)).collect(),
-        ),
+        table("By day (UTC)", "day", days(replay).collect()),
     ];
     let (savings, losses) = extremes(replay);
     for (title, list) in [("Largest savings", savings), ("Largest losses", losses)] {
         if !list.is_empty() {
             sheets.push(Sheet {
                 title: title.to_owned(),
-                heads: vec!["session", "agent", "began", "project", "paid", "with", "saved"],
+                heads: vec![
+                    "session", "agent", "began", "project", "paid", "with", "saved",
+                ],
                 left: 4,
                 rows: list.iter().map(|session| session_row(session)).collect(),
             });
@@ -208,15 +222,13 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
     let unpriced = &spending.unpriced;
     if unpriced.requests > 0 {
         let models = unpriced.models.iter();
-        let models: Vec<String> = models.map(|(name, count)| format!("{name} ({count})")).collect();
+        let models: Vec<String> = models
+            .map(|(name, count)| format!("{name} ({count})"))
+            .collect();
         notes.push(format!(
-            "Not in the sums: {} in {} with models whose price is not known: {}.",
+            "Not in the sums: {} with models whose price is not known ({} without any other): {}.",
             counted(unpriced.requests, "request"),
-            if unpriced.sessions > 0 {
-                format!("{} and parts of others", counted(unpriced.sessions, "session"))
-            } else {
-                "parts of sessions".to_owned()
-            },
+            counted(unpriced.sessions, "session"),
             models.join(", ")
         ));
     }
@@ -227,10 +239,16 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
         ));
     }
     if replay.empty_logs > 0 {
-        notes.push(format!("{} without a request.", counted(replay.empty_logs, "log")));
+        notes.push(format!(
+            "{} without a request.",
+            counted(replay.empty_logs, "log")
+        ));
     }
     if replay.older > 0 {
-        notes.push(format!("{} not opened: unchanged in that time.", counted(replay.older, "log")));
+        notes.push(format!(
+            "{} not opened: unchanged in that time.",
+            counted(replay.older, "log")
+        ));
     }
     if !replay.cut_short.is_empty() {
         notes.push(format!(

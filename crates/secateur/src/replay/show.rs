@@ -159,11 +159,11 @@ pub(super) fn json(replay: &Replay) -> Value {
             "tokens": total.tokens(),
             "cache_read_share": total.cache_read_share(),
             "rounds_per_session": total.rounds_per_session(),
-            "pruned": counted.pruned,
-            "unchanged": counted.unchanged,
-            "failed_open": counted.failed_open,
-            "skips": counted.skips_json(),
-            "receipts": counted.receipts_json(),
+            "pruned": is_kept_known.then_some(counted.pruned),
+            "unchanged": is_kept_known.then_some(counted.unchanged),
+            "failed_open": is_kept_known.then_some(counted.failed_open),
+            "skips": is_kept_known.then(|| counted.skips_json()),
+            "receipts": is_kept_known.then(|| counted.receipts_json()),
         })
     };
     let unreadable: Value = replay

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use secateur_replay::{
-    BodyPolicy, ConversationCost, Loaded, Measure, Policy as Replayed, Pricing, ReadLimits, Session,
-    SessionScore, Unreadable, read_log, replay_steps,
+    BodyPolicy, ConversationCost, Loaded, Measure, Policy, Pricing, ReadLimits, Replayed,
+    RoundPolicy, Session, SessionScore, Unreadable, read_log, replay_steps,
 };
 
 use super::Entrant;
@@ -53,17 +53,7 @@ impl Work<'_> {
             if session.model.is_none() {
                 session.model = self.model.map(str::to_owned);
             }
-            let policies: Vec<_> = self
-                .entrants
-                .iter()
-                .zip(&tallies)
-                .map(|(entrant, tally)| {
-                    BodyPolicy(|body: &[u8]| entrant.apply(body, self.model, Some(tally)))
-                })
-                .collect();
-            let policies: Vec<&dyn Replayed> =
-                policies.iter().map(|policy| policy as &dyn Replayed).collect();
-            let replayed = replay_steps(&session, &policies, Pricing::default(), self.measure);
+            let replayed = self.replay(&session, &tallies);
             done.requests += session.boundaries().count();
             done.costs.push(ConversationCost::of(&session, &replayed));
             for (scores, replayed) in done.scores.iter_mut().zip(replayed) {
@@ -75,6 +65,29 @@ impl Work<'_> {
         }
         done.counted = tallies.iter().map(Tally::get).collect();
         done
+    }
+}
+
+impl Work<'_> {
+    /// What is kept and what was done needs every request; costs alone only those at which something is decided.
+    fn replay(&self, session: &Session, tallies: &[Tally]) -> Vec<Replayed> {
+        let pricing = Pricing::default();
+        let entrants = self.entrants.iter();
+        if self.measure == Measure::Cost {
+            let policies: Vec<_> = entrants
+                .map(|entrant| RoundPolicy(|body: &[u8]| entrant.send(body, self.model)))
+                .collect();
+            let policies: Vec<&dyn Policy> = policies.iter().map(|p| p as &dyn Policy).collect();
+            return replay_steps(session, &policies, pricing, self.measure);
+        }
+        let policies: Vec<_> = entrants
+            .zip(tallies)
+            .map(|(entrant, tally)| {
+                BodyPolicy(|body: &[u8]| entrant.apply(body, self.model, Some(tally)))
+            })
+            .collect();
+        let policies: Vec<&dyn Policy> = policies.iter().map(|p| p as &dyn Policy).collect();
+        replay_steps(session, &policies, pricing, self.measure)
     }
 }
 
@@ -131,7 +144,10 @@ impl<'w> Shown<'w> {
     }
 
     pub(super) fn into_session(self) -> Option<Session> {
-        let best = self.best.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let best = self
+            .best
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         best.map(|best| best.session)
     }
 }
