@@ -38,6 +38,7 @@ impl<F: Fn(&[u8]) -> SentBody + Sync> Policy for RoundPolicy<F> {
             ends: session.boundaries().collect(),
             counts: BTreeMap::new(),
             cover: None,
+            wait: 0,
         })
     }
 }
@@ -52,6 +53,9 @@ struct RoundRun<'s, F> {
     counts: BTreeMap<usize, usize>,
     /// The output at a boundary that begins with those of all boundaries up to it.
     cover: Option<(usize, Vec<PrunedMessage>)>,
+    /// Boundaries that are pruned without another search: the last one took more than it saved. So never more than
+    /// twice as many requests are pruned as there are.
+    wait: usize,
 }
 
 /// An output that was read.
@@ -72,7 +76,9 @@ impl<F: Fn(&[u8]) -> SentBody> Run for RoundRun<'_, F> {
             return first(messages, upto);
         }
         let now = self.output(upto);
-        if let Some(rounds) = now.rounds
+        self.wait = self.wait.saturating_sub(1);
+        if self.wait == 0
+            && let Some(rounds) = now.rounds
             && self.cover.as_ref().is_none_or(|(until, _)| number > *until)
         {
             self.counts.insert(number, rounds);
@@ -131,6 +137,7 @@ impl<F: Fn(&[u8]) -> SentBody> RoundRun<'_, F> {
         messages: &[PrunedMessage],
     ) -> Option<(usize, Vec<PrunedMessage>)> {
         let mut cover = None;
+        let mut probes = 0;
         let (mut low, mut high) = (number, self.ends.len());
         // What earlier searches know already.
         if let Some((&known, _)) = self
@@ -142,6 +149,7 @@ impl<F: Fn(&[u8]) -> SentBody> RoundRun<'_, F> {
         }
         let mut probe = high.saturating_sub(1);
         while low + 1 < high {
+            probes += 1;
             let upto = self.ends[probe];
             let output = self.output(upto);
             let count = output.rounds?;
@@ -155,6 +163,7 @@ impl<F: Fn(&[u8]) -> SentBody> RoundRun<'_, F> {
             }
             probe = low.midpoint(high);
         }
+        self.wait = (probes + number + 1).saturating_sub(low);
         cover
     }
 }

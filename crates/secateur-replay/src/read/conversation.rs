@@ -97,11 +97,11 @@ impl Conversation {
 
     /// The session; `None` without a request in it.
     pub(super) fn into_session(self, id: String, origin: Origin) -> Option<Session> {
-        let models = self.events.iter().filter_map(|event| match event {
+        let mut models = self.events.iter().filter_map(|event| match event {
             Event::Answer(_, answer) => answer.model.clone(),
             _ => None,
         });
-        let is_claude = models.last().is_some_and(|model| model.contains("claude"));
+        let is_claude = models.next_back().is_some_and(|model| model.contains("claude"));
         let (dialect, built) = if is_claude {
             (Dialect::AnthropicMessages, anthropic(self.events))
         } else {
