@@ -101,7 +101,9 @@ impl Conversation {
             Event::Answer(_, answer) => answer.model.clone(),
             _ => None,
         });
-        let is_claude = models.next_back().is_some_and(|model| model.contains("claude"));
+        let is_claude = models
+            .next_back()
+            .is_some_and(|model| model.contains("claude"));
         let (dialect, built) = if is_claude {
             (Dialect::AnthropicMessages, anthropic(self.events))
         } else {
