@@ -27,6 +27,8 @@ preset = "{preset}"
 budget_ms = 10000
 
 [ledger]
+url = "sqlite:secateur-ledger.db"
+spool_dir = "secateur-spool"
 """
 
 

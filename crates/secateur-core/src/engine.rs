@@ -7,6 +7,7 @@ use crate::cadence::versions::Reads;
 use crate::cadence::{cache_use, compose};
 use crate::cost::cache::{self, MarkerPattern, Patterns};
 use crate::cost::models::{self, Terms};
+use crate::output::lower::Lowering;
 use crate::output::recall::Recall;
 use crate::output::sealed::Sealed;
 use crate::output::splice::Splices;
@@ -149,7 +150,7 @@ pub fn apply<'a>(
     let mut sealed = Sealed::new(&view, plan, recall);
     let mut lowering = sealed.lower(&view);
     let reads = caching.reads(&view, sealed.plan(), account, claim.winner);
-    for mark in caching.marks(&view, &reads, lowering.bytes_saved()) {
+    for mark in caching.marks(&view, &reads, &lowering) {
         sealed.add(&mut lowering, mark, None);
     }
     let mut lowered = lowering.finish();
@@ -244,10 +245,10 @@ impl Caching {
     }
 
     /// The markers that the engine adds. An anchor only where the output stays smaller than the input.
-    fn marks(&self, view: &View<'_>, reads: &Reads, bytes_saved: usize) -> Vec<Edit> {
+    fn marks(&self, view: &View<'_>, reads: &Reads, lowering: &Lowering<'_, '_>) -> Vec<Edit> {
         let anchor = self.patterns.sent().anchor.as_ref().zip(reads.with.anchor);
         let anchor = anchor.map(|(anchor, block)| cache_use::anchor_edit(view, anchor, block));
-        let fits = |edit: &Edit| edit.bytes_added() < bytes_saved;
+        let fits = |edit: &Edit| edit.bytes_added() < lowering.bytes_saved();
         let mut marks: Vec<Edit> = anchor.filter(fits).into_iter().collect();
         if let Some(own) = &self.patterns.own {
             let last_tool = cache::last_tool(view.body());

@@ -200,7 +200,7 @@ fn schemas<'a>(view: &View<'a>) -> Option<&'a str> {
     read.ok().and(found)
 }
 
-/// See the module. All costs are predictions in US dollars.
+/// What a request is going to cost, pruned and unpruned. All costs are predictions in US dollars.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Receipt {
     /// Whether the token counts are exact.

@@ -55,7 +55,7 @@ pub struct Size {
     pub messages: usize,
 }
 
-/// See the module.
+/// What was done to a request and why. Holds no prompt text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// How it ended.

@@ -30,12 +30,10 @@ pub enum LedgerError {
         /// Why.
         reason: String,
     },
-    /// The folder of the spool cannot be used.
-    #[error(
-        "the spool folder {path} cannot be used: {reason}; rows would be lost while the database is away"
-    )]
-    Spool {
-        /// Which folder.
+    /// The disk does not let the file of the ledger be used: it is full, read-only or broken.
+    #[error("the ledger file {path} cannot be used at the moment: {reason}")]
+    FileAway {
+        /// Which file.
         path: PathBuf,
         /// Why.
         reason: String,
@@ -95,6 +93,6 @@ impl LedgerError {
     /// Whether the same call may succeed later without anybody changing anything.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable(_))
+        matches!(self, Self::Unreachable(_) | Self::FileAway { .. })
     }
 }

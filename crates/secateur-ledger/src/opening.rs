@@ -36,7 +36,7 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
         }
         connected => connected?,
     };
-    let spool = open_spool(options, &counters)?;
+    let spool = open_spool(options, &counters, matches!(begin, Start::Away));
     let shared = Arc::new(Shared {
         queue: Queue::new(options.queue_rows, address.database()),
         counters,
@@ -132,14 +132,17 @@ fn wait_for_move(writing: &Writing) -> Option<Result<(), LedgerError>> {
     }
 }
 
-fn open_spool(options: &LedgerOptions, counters: &Counters) -> Result<Spool, LedgerError> {
-    let unusable = |error: std::io::Error| LedgerError::Spool {
-        path: options.spool_dir.clone(),
-        reason: error.to_string(),
-    };
-    let spool = Spool::open(&options.spool_dir, MAX_SPOOL_BYTES).map_err(unusable)?;
+/// One that cannot be used now is tried again when it is needed. Where it `is_needed`, nobody waits for the first row to learn
+/// whether it takes any.
+fn open_spool(options: &LedgerOptions, counters: &Counters, is_needed: bool) -> Spool {
+    let mut spool = Spool::new(&options.spool_dir, MAX_SPOOL_BYTES);
+    let mut outcome = spool.adopt();
+    if is_needed && outcome.is_ok() {
+        outcome = spool.append(&[]);
+    }
+    counters.note_spool(&outcome);
     Counters::add(&counters.spooled, spool.records());
-    Ok(spool)
+    spool
 }
 
 fn start_readers(address: &Address) -> Result<Sender<Job>, LedgerError> {

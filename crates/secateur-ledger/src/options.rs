@@ -39,7 +39,7 @@ impl LedgerOptions {
     }
 }
 
-/// Where the ledger is if nobody says otherwise: a file beside the configuration.
+/// Where the ledger is if nobody says otherwise: a file in this folder.
 #[must_use]
 pub fn default_url(folder: &Path) -> String {
     url_beside(folder, "sqlite:secateur-ledger.db")

@@ -5,8 +5,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::private;
+
 const MAX_SLOTS: usize = 256;
 const ENDING: &str = "spool";
+/// What names of slots begin with.
+pub(crate) const SLOT: &str = "slot-";
 
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -19,8 +23,8 @@ pub(crate) struct Slot {
 impl Slot {
     pub(crate) fn take(root: &Path) -> io::Result<Self> {
         for number in 0..MAX_SLOTS {
-            let folder = root.join(format!("slot-{number}"));
-            fs::create_dir_all(&folder)?;
+            let folder = root.join(format!("{SLOT}{number}"));
+            private::create_folder(&folder, |_| true)?;
             if let Some(lock) = lock(&folder)? {
                 return Ok(Self {
                     root: root.to_owned(),
@@ -58,6 +62,7 @@ impl Slot {
                     );
                     let own = self.folder.join(name);
                     fs::rename(&segment, &own)?;
+                    private::narrow_file(&own);
                     adopted.push(own);
                 }
             }
@@ -67,10 +72,12 @@ impl Slot {
 }
 
 fn lock(folder: &Path) -> io::Result<Option<File>> {
-    let file = File::options()
+    let path = folder.join("lock");
+    let file = private::file_options()
         .create(true)
         .append(true)
-        .open(folder.join("lock"))?;
+        .open(&path)?;
+    private::narrow_file(&path);
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(fs::TryLockError::WouldBlock) => Ok(None),

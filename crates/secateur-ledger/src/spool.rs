@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::frame::{self, Frames, MARK};
 use crate::moment::now;
+use crate::private;
 use crate::record::Record;
-use crate::slot::{Slot, segment_name, segments};
+use crate::slot::{SLOT, Slot, segment_name, segments};
 
 /// All segments of a process together.
 pub(crate) const MAX_SPOOL_BYTES: u64 = 1 << 30;
@@ -17,7 +18,9 @@ const SEGMENT_BYTES: u64 = 4 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Spool {
-    slot: Slot,
+    root: PathBuf,
+    /// `None`: the disk gave none yet.
+    slot: Option<Slot>,
     open: Option<Segment>,
     max_bytes: u64,
     /// Bytes of all segments.
@@ -35,35 +38,54 @@ struct Segment {
 }
 
 impl Spool {
-    /// Takes a slot and what dead processes left.
-    pub(crate) fn open(root: &Path, max_bytes: u64) -> io::Result<Self> {
-        fs::create_dir_all(root)?;
-        let slot = Slot::take(root)?;
-        let mut spool = Self {
-            slot,
+    /// A spool in a folder that is touched once it is needed.
+    pub(crate) fn new(root: &Path, max_bytes: u64) -> Self {
+        Self {
+            root: root.to_owned(),
+            slot: None,
             open: None,
             max_bytes,
             bytes: 0,
             records: 0,
             made: 0,
-        };
-        spool.count_in(&segments(&spool.slot.folder)?)?;
-        spool.adopt()?;
-        Ok(spool)
+        }
     }
 
+    /// The folder of this process, which is taken with what is in it if there is none yet.
+    fn folder(&mut self) -> io::Result<PathBuf> {
+        if let Some(slot) = &self.slot {
+            return Ok(slot.folder.clone());
+        }
+        private::create_folder(&self.root, |name| name.starts_with(SLOT))?;
+        let slot = Slot::take(&self.root)?;
+        let left = segments(&slot.folder)?;
+        left.iter().for_each(|path| private::narrow_file(path));
+        self.count_in(&left)?;
+        let folder = slot.folder.clone();
+        self.slot = Some(slot);
+        Ok(folder)
+    }
+
+    /// Takes what dead processes left.
     pub(crate) fn adopt(&mut self) -> io::Result<()> {
-        let adopted = self.slot.adopt()?;
+        self.folder()?;
+        let adopted = match &self.slot {
+            Some(slot) => slot.adopt()?,
+            None => Vec::new(),
+        };
         self.count_in(&adopted)
     }
 
     /// Reads segments that another process wrote.
     fn count_in(&mut self, paths: &[PathBuf]) -> io::Result<()> {
+        let (mut found_bytes, mut found_records) = (0, 0);
         for path in paths {
             let bytes = fs::read(path)?;
-            self.bytes += bytes.len() as u64;
-            self.records += frame::read(&bytes).records.len();
+            found_bytes += bytes.len() as u64;
+            found_records += frame::read(&bytes).records.len();
         }
+        self.bytes += found_bytes;
+        self.records += found_records;
         Ok(())
     }
 
@@ -115,15 +137,19 @@ impl Spool {
     }
 
     fn start(&mut self) -> io::Result<Segment> {
+        let folder = self.folder()?;
         self.made += 1;
-        let path = segment_name(&self.slot.folder, now(), self.made);
-        let mut file = File::options().create_new(true).append(true).open(&path)?;
+        let path = segment_name(&folder, now(), self.made);
+        let mut file = private::file_options()
+            .create_new(true)
+            .append(true)
+            .open(&path)?;
         if let Err(error) = file.write_all(MARK) {
             let _ = fs::remove_file(&path);
             return Err(error);
         }
         // The file's name must survive a power cut as well.
-        let _ = File::open(&self.slot.folder).and_then(|folder| folder.sync_all());
+        let _ = File::open(&folder).and_then(|folder| folder.sync_all());
         let bytes = MARK.len() as u64;
         self.bytes += bytes;
         Ok(Segment { path, file, bytes })
@@ -135,7 +161,10 @@ impl Spool {
 
     /// The oldest segment. The one that is being written is closed first.
     pub(crate) fn oldest(&mut self) -> io::Result<Option<PathBuf>> {
-        let oldest = segments(&self.slot.folder)?.into_iter().next();
+        let Some(slot) = &self.slot else {
+            return Ok(None);
+        };
+        let oldest = segments(&slot.folder)?.into_iter().next();
         if let (Some(oldest), Some(open)) = (&oldest, &self.open)
             && *oldest == open.path
         {
@@ -187,6 +216,12 @@ mod tests {
         Record::Row(Box::new(row))
     }
 
+    fn opened(root: &Path, max_bytes: u64) -> Spool {
+        let mut spool = Spool::new(root, max_bytes);
+        spool.adopt().unwrap();
+        spool
+    }
+
     fn drain(spool: &mut Spool) -> usize {
         let mut count = 0;
         while let Some(path) = spool.oldest().unwrap() {
@@ -200,7 +235,7 @@ mod tests {
     #[test]
     fn records_come_back_in_order_also_after_a_torn_end() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap();
+        let mut spool = opened(folder.path(), MAX_SPOOL_BYTES);
         spool.append(&[record(1), record(2)]).unwrap();
         spool.append(&[record(3)]).unwrap();
         let path = spool.oldest().unwrap().unwrap();
@@ -220,7 +255,7 @@ mod tests {
     #[test]
     fn a_full_spool_refuses_and_keeps_what_it_has() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::open(folder.path(), 10_000).unwrap();
+        let mut spool = opened(folder.path(), 10_000);
         let mut kept = 0;
         while spool.append(&[record(kept)]).is_ok() {
             kept += 1;
@@ -233,8 +268,8 @@ mod tests {
     #[test]
     fn processes_share_a_folder_and_inherit_from_the_dead() {
         let folder = tempfile::tempdir().unwrap();
-        let mut one = Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap();
-        let mut two = Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap();
+        let mut one = opened(folder.path(), MAX_SPOOL_BYTES);
+        let mut two = opened(folder.path(), MAX_SPOOL_BYTES);
         one.append(&[record(1)]).unwrap();
         two.append(&[record(2)]).unwrap();
         two.adopt().unwrap();

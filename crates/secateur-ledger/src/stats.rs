@@ -31,7 +31,9 @@ impl LedgerStats {
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let who = match (&self.away, &self.spool_away) {
-            (Some(_), Some(_)) => Some("neither the database nor the spool takes rows"),
+            (Some(_), Some(_)) => {
+                Some("nothing is recorded: neither the database nor the spool takes rows")
+            }
             (Some(_), None) => Some("the database takes no rows"),
             (None, Some(_)) => Some("the spool takes no rows"),
             (None, None) => None,
@@ -86,10 +88,14 @@ impl Counters {
         }
     }
 
-    /// The database took what there was, so the spool is not needed.
+    /// The database took what there was.
     pub(crate) fn note_back(&self) {
         set(&self.away, None);
-        set(&self.spool_away, None);
+    }
+
+    /// Whether the spool took nothing the last time.
+    pub(crate) fn is_spool_away(&self) -> bool {
+        get(&self.spool_away).is_some()
     }
 
     /// What became of an attempt to spool.
@@ -137,7 +143,8 @@ mod tests {
         stats.spool_away = Some("spool: /secret/path is full".into());
         let told = stats.trouble().unwrap();
         assert!(
-            told.starts_with("neither") && told.ends_with("3 rows are lost since the start"),
+            told.starts_with("nothing is recorded: neither")
+                && told.ends_with("3 rows are lost since the start"),
             "{told}"
         );
         assert!(!told.contains('/') && !told.contains("internal"), "{told}");

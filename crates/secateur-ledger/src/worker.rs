@@ -39,6 +39,8 @@ const SLOW: Duration = Duration::from_millis(500);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 const ADOPT_EVERY: Duration = Duration::from_secs(30);
+/// How often a spool is tried that takes nothing.
+const RETRY_SPOOL: Duration = Duration::from_secs(1);
 /// How long closing waits for the database before it leaves the rest to the spool.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -302,7 +304,7 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         Start::Away => {}
     }
     queue.lock().is_up = line.store.is_some();
-    let mut adopt_at = Instant::now() + ADOPT_EVERY;
+    let mut adopt_at = Instant::now() + adopt_after(shared);
     loop {
         line.check_file(shared);
         line.try_connect(shared);
@@ -336,12 +338,8 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         let is_closed = state.is_closed;
         drop(state);
         if Instant::now() >= adopt_at {
-            adopt_at = Instant::now() + ADOPT_EVERY;
-            let mut spool = shared.spool();
-            if let Err(error) = spool.adopt() {
-                shared.counters.note(&error);
-            }
-            shared.tell(&spool);
+            adopt(shared);
+            adopt_at = Instant::now() + adopt_after(shared);
         }
         if !is_closed && replay(shared, &mut line) {
             continue;
@@ -358,6 +356,28 @@ pub(crate) fn write_batches(shared: &Shared, start: Start) {
         if !has_work && !state.is_drained {
             drop(queue.wait(&queue.for_writer, state, Duration::from_millis(100)));
         }
+    }
+}
+
+/// Takes what dead processes left in the spool. Where the spool took nothing the last time and no rows wait that would show
+/// it, tries whether it takes any now.
+fn adopt(shared: &Shared) {
+    let is_idle = shared.queue.lock().len() == 0;
+    let mut spool = shared.spool();
+    let adopted = spool.adopt();
+    if is_idle && shared.counters.is_spool_away() {
+        let outcome = adopted.and_then(|()| spool.append(&[]));
+        shared.counters.note_spool(&outcome);
+    } else if let Err(error) = adopted {
+        shared.counters.note(&error);
+    }
+    shared.tell(&spool);
+}
+
+fn adopt_after(shared: &Shared) -> Duration {
+    match shared.counters.is_spool_away() {
+        true => RETRY_SPOOL,
+        false => ADOPT_EVERY,
     }
 }
 
@@ -541,7 +561,7 @@ mod tests {
         let shared = Shared {
             queue: Queue::new(10, Database::Sqlite),
             counters: Counters::default(),
-            spool: Mutex::new(Spool::open(folder.path(), MAX_SPOOL_BYTES).unwrap()),
+            spool: Mutex::new(Spool::new(folder.path(), MAX_SPOOL_BYTES)),
             address: Address::parse("sqlite:nowhere.db").unwrap(),
             flush_every: Duration::from_millis(1),
         };

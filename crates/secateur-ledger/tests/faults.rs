@@ -443,3 +443,55 @@ async fn a_copy_of_a_closed_file_alone_has_every_row() {
     let copied = Ledger::open_for_reading(&url, None).await.unwrap();
     assert!(copied.row(&row(0).id).await.unwrap().is_some());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_on_a_full_disk_is_no_refusal_and_counts_what_it_loses() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let (url, spool) = (
+        format!("sqlite:{}", path.display()),
+        folder.path().join("spool"),
+    );
+    // Not a byte for anybody.
+    let load = Load::start(
+        &mut Load::with_small_files(0),
+        &url,
+        &spool,
+        &[("LOAD_COUNT", 100)],
+    );
+    let stats = load.finish();
+    assert_eq!((stats.lost, stats.written), (100, 0), "{stats:?}");
+    assert!(
+        stats.away.is_some() && stats.spool_away.is_some(),
+        "{stats:?}"
+    );
+    // What it left behind is in nobody's way.
+    let ledger = open(&url, &spool).await;
+    ledger.record(row(0));
+    assert_eq!(count_without_gap(&ledger).await, 1);
+}
+
+/// What is at both paths lets nothing be written there, for root neither.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_takes_nothing_at_the_start_is_told_until_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, spool) = (folder.path().join("ledger.db"), folder.path().join("spool"));
+    std::fs::create_dir(&path).unwrap();
+    std::fs::write(&spool, "").unwrap();
+    let ledger = open(&format!("sqlite:{}", path.display()), &spool).await;
+    let told = ledger.stats().trouble().unwrap();
+    assert!(told.starts_with("nothing is recorded: neither"), "{told}");
+    ledger.record(row(0));
+    assert!(ledger.rows(&Filter::default(), None, 1).await.is_err());
+    std::fs::remove_file(&spool).unwrap();
+    secateur_ledger::testing::eventually("it is spooled", Duration::from_secs(20), || {
+        let stats = ledger.stats();
+        stats.spooled == 1 && stats.spool_away.is_none() && stats.away.is_some()
+    });
+    std::fs::remove_dir(&path).unwrap();
+    assert_eq!(count_without_gap(&ledger).await, 1);
+    secateur_ledger::testing::eventually("all is well", Duration::from_secs(20), || {
+        ledger.stats().trouble().is_none()
+    });
+    assert_eq!(ledger.stats().lost, 0);
+}

@@ -10,7 +10,7 @@ use hyper::body::{Body, Frame as BodyFrame};
 use tokio::sync::mpsc;
 
 use crate::conduct::Conduct;
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// A body that is sent in chunks, at its own pace, and may break off.
 #[derive(Debug, Default)]

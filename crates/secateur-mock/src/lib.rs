@@ -17,6 +17,7 @@ mod respond;
 mod rules;
 mod script;
 mod server;
+mod shared;
 mod wire;
 
 pub use answer::{Answer, Call, CallInput, Recordings};
@@ -25,4 +26,5 @@ pub use conduct::Conduct;
 pub use request::{Api, Received};
 pub use rules::check;
 pub use script::{Operation, Progress, Script, ScriptError};
-pub use server::{Exchange, Mock, MockOptions, Scripted};
+pub use server::Mock;
+pub use shared::{Exchange, MockOptions, Scripted};

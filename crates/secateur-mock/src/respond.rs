@@ -14,7 +14,7 @@ use crate::answer::Answer;
 use crate::chunks::Chunks;
 use crate::conduct::Conduct;
 use crate::request::{Api, Received};
-use crate::server::{Exchange, Shared};
+use crate::shared::{Exchange, Shared};
 use crate::{cache, rules, wire};
 
 pub(crate) async fn respond(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use secateur_core::mechanic::Mechanic;
 use secateur_proxy::canary::CanaryOptions;
 use secateur_proxy::config::Workload;
+use secateur_proxy::{Untouched, UntouchedCount};
 
 /// One mechanic of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,11 @@ impl WorkloadInfo {
 pub trait Catalog: Send + Sync + std::fmt::Debug {
     /// All of them, sorted by name.
     fn workloads(&self) -> Vec<WorkloadInfo>;
+
+    /// Requests that passed untouched because of their address, since the proxy started.
+    fn untouched(&self) -> Vec<(Untouched, UntouchedCount)> {
+        Vec::new()
+    }
 }
 
 /// Workloads that do not change.

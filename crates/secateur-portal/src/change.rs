@@ -7,7 +7,7 @@ use secateur_ledger::Switch;
 use crate::done::{Deed, Done};
 use crate::pages::message::LoginPage;
 use crate::portal::{Portal, allowed};
-use crate::refuse::{Made, Refused};
+use crate::refused::{Made, Refused};
 use crate::shell::Section;
 use crate::visit::{Visit, cookie_lines};
 use crate::{chip, link, reply};

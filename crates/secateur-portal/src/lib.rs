@@ -21,6 +21,7 @@ mod plan;
 mod portal;
 mod query;
 mod refuse;
+mod refused;
 mod reply;
 mod shell;
 mod show;

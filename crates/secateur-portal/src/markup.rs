@@ -6,6 +6,8 @@
 
 use std::fmt::{self, Display};
 
+use secateur_ledger::shown::{is_unseen, spell};
+
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Markup(String);
@@ -29,7 +31,7 @@ impl Markup {
         for letter in text.to_string().chars() {
             match letter {
                 unseen if is_unseen(unseen) => {
-                    self.0.push_str(&format!("⟨U+{:04X}⟩", u32::from(unseen)));
+                    self.0.push_str(&spell(unseen));
                 }
                 '&' => self.0.push_str("&amp;"),
                 '<' => self.0.push_str("&lt;"),
@@ -62,25 +64,6 @@ impl Markup {
         self.0.push_str(&other.0);
         self
     }
-}
-
-/// Letters that show nothing and turn around or hide what stands beside them: marks of direction, breaks
-/// without width, tags.
-pub(crate) fn is_unseen(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0001}'..='\u{e007f}'
-    )
 }
 
 /// A value that somebody else chose, as text of its own: letters written from right to left do not

@@ -20,6 +20,7 @@ struct Stored {
     ignored_keys: Vec<String>,
     account: Option<StoredAccount>,
     cache_read: StoredCacheRead,
+    usage_implausible: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -113,6 +114,10 @@ pub(crate) struct PlanView {
     pub(crate) rounds: Option<String>,
     /// What was read from the cache, by which rule, or why not. Empty where nothing was billed.
     pub(crate) cache_read: String,
+    /// Whether the provider's token counts cannot all be true.
+    pub(crate) usage_implausible: bool,
+    /// Whether a mechanic looked at the request; else this holds a mark alone.
+    pub(crate) is_report: bool,
     /// Whether nothing but white space went.
     pub(crate) only_compressed: bool,
     pub(crate) cuts: Vec<Cut>,
@@ -178,6 +183,8 @@ impl PlanView {
                 )
             }),
             cache_read: stored.cache_read.summary,
+            usage_implausible: stored.usage_implausible,
+            is_report: !stored.usage_implausible || !stored.verdict.is_null(),
             only_compressed: !stored.cuts.is_empty()
                 && stored.cuts.iter().all(|cut| cut.why == "loose-whitespace"),
             cuts: cuts(stored.cuts),
@@ -287,6 +294,16 @@ mod tests {
         assert_eq!(plan.left[0].places, "message 9, part 1");
         assert_eq!(plan.left[0].strategy, "the engine");
         assert_eq!(plan.cache_read, "read 9: no marker reaches an entry");
+        assert!(plan.is_report && !plan.usage_implausible);
+    }
+
+    #[test]
+    fn a_mark_is_no_plan() {
+        let mark = PlanView::read(r#"{"usage_implausible":true}"#).unwrap();
+        assert!(mark.usage_implausible && !mark.is_report);
+        let both = r#"{"verdict":{"kind":"pruned"},"usage_implausible":true}"#;
+        let both = PlanView::read(both).unwrap();
+        assert!(both.usage_implausible && both.is_report);
     }
 
     #[test]

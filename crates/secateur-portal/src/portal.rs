@@ -16,7 +16,7 @@ use secateur_proxy::{PageBody, Pages, is_page_path};
 use crate::access::{Attempts, PortalToken, Session, Sessions, client, is_own_form, port};
 use crate::catalog::Catalog;
 use crate::done::Done;
-use crate::refuse::{Made, Refused};
+use crate::refused::{Made, Refused};
 use crate::shell::{Section, Shell};
 use crate::visit::{Visit, cookie_lines, cookie_name, cookies};
 use crate::{link, reply};

@@ -2,32 +2,13 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
-use secateur_ledger::LedgerError;
 
 use crate::pages::message::MessagePage;
 use crate::portal::Portal;
+use crate::refused::Refused;
 use crate::reply;
 use crate::shell::Section;
 use crate::visit::Visit;
-
-/// Why a page was not made.
-pub(crate) enum Refused {
-    NotFound(&'static str),
-    /// What the address takes instead.
-    Method(&'static str),
-    BadForm(&'static str),
-    ForeignForm,
-    Ledger(LedgerError),
-}
-
-impl From<LedgerError> for Refused {
-    fn from(error: LedgerError) -> Self {
-        Self::Ledger(error)
-    }
-}
-
-/// A page, or why there is none.
-pub(crate) type Made = Result<Response<Bytes>, Refused>;
 
 impl Portal {
     pub(crate) fn message(
@@ -72,7 +53,7 @@ impl Portal {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The ledger does not answer",
                 &format!("The pages are made from the ledger, and it could not be asked: {error}."),
-                "Requests go on through the proxy, and their rows are kept until the ledger is back. Try again in a moment.",
+                "Requests go on through the proxy. Try again in a moment.",
                 home,
             ),
         }

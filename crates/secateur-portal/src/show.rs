@@ -7,6 +7,7 @@ use secateur_ledger::moment::Moment;
 use secateur_ledger::{After, CapturedCut, Filter, GroupBy, LedgerError, Recalled, Row};
 
 use crate::catalog::WorkloadInfo;
+use crate::pages::astray::Astray;
 use crate::pages::audit_list::{AuditListPage, ListData};
 use crate::pages::audit_row::{Around, AuditRowPage};
 use crate::pages::kept_text::KeptTexts;
@@ -17,7 +18,7 @@ use crate::pages::start::StartPage;
 use crate::pages::workloads::WorkloadsPage;
 use crate::plan::PlanView;
 use crate::portal::{Portal, allowed};
-use crate::refuse::{Made, Refused};
+use crate::refused::{Made, Refused};
 use crate::shell::Section;
 use crate::visit::Visit;
 use crate::{link, query, reply};
@@ -54,7 +55,8 @@ impl Portal {
 
     async fn start(&self, visit: &Visit) -> Made {
         let data = query::start(&self.ledger, visit.now).await?;
-        let page = StartPage::of(&data, self.shell(visit, Section::Start));
+        let astray = Astray::of(&self.catalog.untouched(), &self.catalog.workloads());
+        let page = StartPage::of(&data, astray, self.shell(visit, Section::Start));
         Ok(reply::page(StatusCode::OK, &page))
     }
 

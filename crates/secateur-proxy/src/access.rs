@@ -10,12 +10,24 @@ use subtle::ConstantTimeEq;
 
 use crate::config::{ClientKey, Config, Provider};
 use crate::error_shape::Refusal;
+use crate::names::loggable;
+use crate::route::Route;
 
 /// A client key can also come here; then the provider's own credential passes untouched.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-secateur-key");
 
 pub(crate) const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 pub(crate) const ANTHROPIC_KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub(crate) const AZURE_KEY: HeaderName = HeaderName::from_static("api-key");
+
+/// Headers by which some servers take a request for another one than its method and path say.
+const OVERRIDES: [&str; 5] = [
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+];
 
 /// The SHA-256 of a key, as the configuration wants it.
 #[must_use]
@@ -47,6 +59,7 @@ fn presented<'h>(headers: &'h HeaderMap, query: Option<&'h str>) -> Option<(&'h 
     bearer
         .or_else(|| text(&ANTHROPIC_KEY))
         .or_else(|| text(&GOOGLE_KEY))
+        .or_else(|| text(&AZURE_KEY))
         .or_else(in_query)
         .map(|key| (key, Place::Native))
 }
@@ -94,6 +107,60 @@ impl Grant {
         self.key.as_ref()
     }
 
+    /// Whether the key belongs to the workload that a request names, by its path or its header.
+    ///
+    /// # Errors
+    /// It belongs to another one.
+    pub(crate) fn check_workload(&self, named: &[Option<&str>]) -> Result<(), Refusal> {
+        let Some(key) = &self.key else {
+            return Ok(());
+        };
+        let own = &key.workload.name;
+        match named.iter().flatten().find(|name| **name != &**own) {
+            Some(other) => Err(Refusal::OtherWorkload {
+                own: Arc::clone(own),
+                asked: loggable(other),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the key may be used for a request, as far as its head tells.
+    ///
+    /// # Errors
+    /// It may not call this path, or not ask this model.
+    pub(crate) fn check_route(&self, route: &Route) -> Result<(), Refusal> {
+        let Some(key) = &self.key else {
+            return Ok(());
+        };
+        if !route.is_for_models && !key.paths.matches(&route.path) {
+            return Err(Refusal::PathNotAllowed);
+        }
+        match &route.path_model {
+            Some(model) => self.check_models(std::slice::from_ref(model)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the model must be looked for in the body.
+    pub(crate) fn limits_models(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.models.is_some())
+    }
+
+    /// Whether the key may ask all of these models.
+    ///
+    /// # Errors
+    /// It may not ask one of them.
+    pub(crate) fn check_models(&self, names: &[String]) -> Result<(), Refusal> {
+        let models = self.key.as_ref().and_then(|key| key.models.as_ref());
+        match models {
+            Some(models) if !names.iter().all(|name| models.matches(name)) => {
+                Err(Refusal::ModelNotAllowed)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Puts the upstream's credential in the place of the client's key.
     ///
     /// # Errors
@@ -103,6 +170,11 @@ impl Grant {
         provider: Provider,
         headers: &mut HeaderMap,
     ) -> Result<(), Refusal> {
+        if self.key.is_some() {
+            for name in OVERRIDES {
+                headers.remove(name);
+            }
+        }
         let Some(key) = self.key.as_ref().filter(|_| self.replaces) else {
             return Ok(());
         };
@@ -111,13 +183,16 @@ impl Grant {
             .get(&provider)
             .ok_or(Refusal::NoCredential)?
             .reveal();
-        for name in [header::AUTHORIZATION, ANTHROPIC_KEY, GOOGLE_KEY] {
+        for name in [header::AUTHORIZATION, ANTHROPIC_KEY, GOOGLE_KEY, AZURE_KEY] {
             headers.remove(name);
         }
         let (name, value) = match provider {
-            Provider::Openai => (header::AUTHORIZATION, format!("Bearer {credential}")),
+            Provider::Openai | Provider::Bedrock | Provider::Vertex | Provider::CodeAssist => {
+                (header::AUTHORIZATION, format!("Bearer {credential}"))
+            }
             Provider::Anthropic => (ANTHROPIC_KEY, credential.to_owned()),
             Provider::Gemini => (GOOGLE_KEY, credential.to_owned()),
+            Provider::Azure => (AZURE_KEY, credential.to_owned()),
         };
         let mut value = HeaderValue::from_str(&value).map_err(|_| Refusal::NoCredential)?;
         value.set_sensitive(true);
@@ -125,8 +200,8 @@ impl Grant {
         Ok(())
     }
 
-    /// Whether a query passes as it is.
-    pub(crate) fn keeps_query(&self) -> bool {
+    /// Whether the client's own credential goes to the upstream, also in the query.
+    pub(crate) fn keeps_credential(&self) -> bool {
         !self.replaces
     }
 
@@ -175,13 +250,20 @@ impl RateLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
     use std::time::Duration;
 
     fn key(per_minute: u32) -> ClientKey {
         ClientKey {
             name: "a".into(),
             sha256: Sha256::digest(b"sk-virtual").into(),
-            workload: None,
+            workload: Arc::clone(
+                Config::read("c", "", Path::new("."), &|_| None)
+                    .unwrap()
+                    .default_workload(),
+            ),
+            models: None,
+            paths: crate::config::NamePatterns::default(),
             credentials: [(Provider::Anthropic, crate::config::Secret::new("real"))].into(),
             requests_per_minute: per_minute,
         }
@@ -216,6 +298,7 @@ mod tests {
             ("authorization", "bearer sk-virtual"),
             ("x-api-key", "sk-virtual"),
             ("x-goog-api-key", "sk-virtual"),
+            ("api-key", "sk-virtual"),
             ("x-secateur-key", "sk-virtual"),
         ] {
             let mut headers = HeaderMap::new();

@@ -19,6 +19,7 @@ pub use self::cache_read::{CacheRead, ChangedPlace, MissCause};
 use crate::config::Provider;
 pub use crate::conversations::{ClientChange, Recalled};
 use crate::summary::SummaryOutcome;
+use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 /// What one link of the chain decided.
@@ -173,9 +174,8 @@ pub struct AuditEvent {
     pub summary: Option<SummaryOutcome>,
     /// Whether `x-secateur-bypass` was set.
     pub bypassed: bool,
-    /// The workload that it named and that the configuration does not have, so that it went the default way; empty where
-    /// that is not written like the name of one.
-    pub unknown_workload: Option<String>,
+    /// Why it passed untouched, where its address is the reason.
+    pub untouched: Option<Untouched>,
     /// Bytes of the body that came in.
     pub bytes_before: u64,
     /// Bytes of the body that went out.
@@ -252,7 +252,7 @@ impl AuditEvent {
             struck_stack: Vec::new(),
             summary: None,
             bypassed: false,
-            unknown_workload: None,
+            untouched: None,
             bytes_before: 0,
             bytes_after: 0,
             chars_before: None,

@@ -113,6 +113,10 @@ impl Capture {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if written.len() > REMEMBERED {
             written.retain(|_, at| now.duration_since(*at) < RENEW_AFTER);
+            if written.len() > REMEMBERED {
+                // Too many in a short time. The ledger takes a text again that it has.
+                written.clear();
+            }
         }
         texts.into_iter().partition(|text| {
             let last = written.get(&(Arc::clone(&cut.workload), text.id));

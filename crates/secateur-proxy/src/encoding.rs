@@ -64,7 +64,7 @@ impl DecodeError {
     }
 }
 
-/// Is told how many bytes are decoded, and may end the work.
+/// Called with the number of bytes decoded so far; an error stops the decoding.
 pub(crate) type Watch<'w> = dyn FnMut(usize) -> Result<(), DecodeError> + 'w;
 
 /// The decoded body, of at most `limit` bytes.

@@ -1,5 +1,7 @@
 //! Errors of the proxy itself, in the shape that the client's library understands.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
@@ -15,6 +17,29 @@ pub(crate) enum Refusal {
     NoKey,
     WrongKey,
     NoCredential,
+    /// The key belongs to one workload, the request names another; empty where that is not written like a name.
+    OtherWorkload {
+        own: Arc<str>,
+        asked: String,
+    },
+    /// Not with this key.
+    PathNotAllowed,
+    ModelNotAllowed,
+    /// The key has a list of models, and the body does not say which one it asks.
+    ModelUnreadable,
+    /// The path can be read in several ways.
+    AmbiguousPath,
+    /// Nothing tells whose API it is.
+    UnknownPath,
+    /// The provider's own host has no such path.
+    ForeignPath(Provider),
+    /// The client's credential is another provider's.
+    ForeignCredential {
+        owner: Provider,
+        provider: Provider,
+    },
+    /// The configuration says nowhere to go.
+    NoUpstream(Provider),
     RateLimited {
         retry_after_s: u64,
     },
@@ -40,10 +65,18 @@ impl Refusal {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoKey | Self::WrongKey => StatusCode::UNAUTHORIZED,
-            Self::NoCredential => StatusCode::FORBIDDEN,
+            Self::NoCredential
+            | Self::OtherWorkload { .. }
+            | Self::PathNotAllowed
+            | Self::ModelNotAllowed
+            | Self::ModelUnreadable
+            | Self::ForeignCredential { .. } => StatusCode::FORBIDDEN,
+            Self::UnknownPath | Self::ForeignPath(_) | Self::NoUpstream(_) => StatusCode::NOT_FOUND,
             Self::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::NoConnect => StatusCode::METHOD_NOT_ALLOWED,
-            Self::BadTarget | Self::RequestBroke | Self::BadHost => StatusCode::BAD_REQUEST,
+            Self::BadTarget | Self::RequestBroke | Self::BadHost | Self::AmbiguousPath => {
+                StatusCode::BAD_REQUEST
+            }
             Self::NoWebSocket => StatusCode::UPGRADE_REQUIRED,
             Self::RequestStalled => StatusCode::REQUEST_TIMEOUT,
             Self::NoRoom | Self::TooManyConnections => StatusCode::SERVICE_UNAVAILABLE,
@@ -61,6 +94,15 @@ impl Refusal {
             Self::NoKey => "no-key",
             Self::WrongKey => "wrong-key",
             Self::NoCredential => "no-credential",
+            Self::OtherWorkload { .. } => "other-workload",
+            Self::PathNotAllowed => "path-not-allowed",
+            Self::ModelNotAllowed => "model-not-allowed",
+            Self::ModelUnreadable => "model-unreadable",
+            Self::AmbiguousPath => "ambiguous-path",
+            Self::UnknownPath => "unknown-path",
+            Self::ForeignPath(_) => "foreign-path",
+            Self::ForeignCredential { .. } => "foreign-credential",
+            Self::NoUpstream(_) => "no-upstream",
             Self::RateLimited { .. } => "rate-limited",
             Self::NoConnect => "no-connect",
             Self::BadTarget => "bad-target",
@@ -88,6 +130,50 @@ impl Refusal {
             Self::WrongKey => "secateur: the client key is not known here".to_owned(),
             Self::NoCredential => {
                 "secateur: the client key has no credential for this provider".to_owned()
+            }
+            Self::OtherWorkload { own, asked } => {
+                let asked = match asked.as_str() {
+                    "" => "another workload".to_owned(),
+                    asked => format!("the workload `{asked}`"),
+                };
+                format!("secateur: the request names {asked}, and the client key belongs to `{own}`")
+            }
+            Self::PathNotAllowed => {
+                "secateur: the client key may call the endpoints of models only; others are listed under `paths` of its [[key]]"
+                    .to_owned()
+            }
+            Self::ModelNotAllowed => {
+                "secateur: the client key may not ask this model (`models` of its [[key]])"
+                    .to_owned()
+            }
+            Self::ModelUnreadable => {
+                "secateur: the client key may ask some models only, and the body does not say which one it asks"
+                    .to_owned()
+            }
+            Self::AmbiguousPath => {
+                "secateur: servers may read this path in different ways (escapes, dots, backslashes)"
+                    .to_owned()
+            }
+            Self::UnknownPath => {
+                "secateur: nothing tells which provider this path belongs to, so the request goes nowhere; where an upstream has paths of its own, set `provider` in [workload.NAME]"
+                    .to_owned()
+            }
+            Self::ForeignPath(provider) => {
+                let name = provider.name();
+                format!(
+                    "secateur: the built-in upstream of `{name}` has no such path; if another server is meant, set `{name}` under [upstream]"
+                )
+            }
+            Self::ForeignCredential { owner, provider } => format!(
+                "secateur: the credential is one of `{}`, and this path belongs to `{}`: it is not sent there",
+                owner.name(),
+                provider.name()
+            ),
+            Self::NoUpstream(provider) => {
+                let name = provider.name();
+                format!(
+                    "secateur: this path belongs to `{name}`, for which there is no built-in upstream: set `{name}` under [upstream]"
+                )
             }
             Self::RateLimited { retry_after_s } => {
                 format!(
@@ -138,7 +224,7 @@ impl Refusal {
         // With its quotes.
         let message = serde_json::Value::from(self.message());
         let body = match shape {
-            Provider::Openai => format!(
+            Provider::Openai | Provider::Azure => format!(
                 r#"{{"error":{{"message":{message},"type":"{}","param":null,"code":"{}"}}}}"#,
                 openai_type(code),
                 self.name()
@@ -147,7 +233,12 @@ impl Refusal {
                 r#"{{"type":"error","error":{{"type":"{}","message":{message}}}}}"#,
                 anthropic_type(code)
             ),
-            Provider::Gemini => format!(
+            // Amazon's clients look for `message`, Anthropic's for `error`.
+            Provider::Bedrock => format!(
+                r#"{{"message":{message},"type":"error","error":{{"type":"{}","message":{message}}}}}"#,
+                anthropic_type(code)
+            ),
+            Provider::Gemini | Provider::Vertex | Provider::CodeAssist => format!(
                 r#"{{"error":{{"code":{code},"message":{message},"status":"{}"}}}}"#,
                 gemini_status(code)
             ),
@@ -173,6 +264,7 @@ impl Refusal {
                 | Self::RequestBroke
                 | Self::NoRoom
                 | Self::BadHost
+                | Self::AmbiguousPath
                 | Self::TooManyConnections
         ) {
             // What is left of the body is not read.
@@ -195,6 +287,7 @@ fn anthropic_type(code: u16) -> &'static str {
     match code {
         401 => "authentication_error",
         403 => "permission_error",
+        404 => "not_found_error",
         413 => "request_too_large",
         429 => "rate_limit_error",
         503 => "overloaded_error",
@@ -207,6 +300,7 @@ fn gemini_status(code: u16) -> &'static str {
     match code {
         401 => "UNAUTHENTICATED",
         403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
         429 => "RESOURCE_EXHAUSTED",
         502 | 503 => "UNAVAILABLE",
         504 => "DEADLINE_EXCEEDED",
@@ -232,6 +326,11 @@ mod tests {
                 detail: "a \"quoted\" text".to_owned(),
             })),
             Refusal::BadHost,
+            Refusal::OtherWorkload {
+                own: "a".into(),
+                asked: "b".to_owned(),
+            },
+            Refusal::NoUpstream(Provider::Bedrock),
             Refusal::UpstreamProtocol("for a reason"),
         ] {
             for shape in Provider::ALL {

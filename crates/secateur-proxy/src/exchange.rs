@@ -84,6 +84,6 @@ impl Drop for Exchange {
         conversations.observe(&mut event, blocks, self.started);
         event.settle();
         self.shared.canary.observe(&self.workload, &event);
-        self.shared.surfaces.record(&event);
+        self.shared.surfaces.record(&mut event);
     }
 }

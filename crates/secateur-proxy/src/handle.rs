@@ -2,9 +2,11 @@
 
 mod answer;
 mod arrival;
+mod asked_model;
 mod own_paths;
 mod prepare;
 mod send;
+mod status;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,8 +20,8 @@ use secateur_ledger::Ledger;
 
 use self::answer::{answer, refuse};
 use self::arrival::Arrival;
-use self::arrival::loggable;
-pub(crate) use self::arrival::pick_workload;
+pub(crate) use self::arrival::{named_workloads, pick_workload};
+use self::asked_model::check_asked_model;
 pub(crate) use self::own_paths::own_path;
 use self::prepare::{note, prepare};
 use self::send::{only_outgoing, send, send_prepared};
@@ -29,6 +31,7 @@ use crate::canary::Canary;
 use crate::capture::Capture;
 use crate::config::LiveConfig;
 use crate::conversations::Conversations;
+use crate::credential_owner::check_owner;
 use crate::error_shape::Refusal;
 use crate::exchange::Exchange;
 use crate::identity::{request_id, trace_of};
@@ -135,12 +138,13 @@ fn arrive(
     let mut route = Route::of(&head.method, &head.uri, &head.headers);
     let grant = Grant::of(&config, &head.headers, head.uri.query(), &shared.limits);
     let key = grant.as_ref().ok().and_then(Grant::key);
-    let (workload, unknown) = pick_workload(
-        &config,
-        key.and_then(|key| key.workload.as_ref()),
-        &route,
-        &head.headers,
-    );
+    let of_key = key.map(|key| &key.workload);
+    let picked = pick_workload(&config, of_key, &route, &head.headers);
+    let untouched = picked.untouched(&config, &route);
+    let workload = picked.workload;
+    if let Some(untouched) = &untouched {
+        shared.surfaces.passes_untouched(untouched, &config);
+    }
     let at = SystemTime::now();
     let mut event = AuditEvent::at(
         at,
@@ -150,7 +154,7 @@ fn arrive(
         route.dialect,
     );
     event.key = key.map(|key| Arc::clone(&key.name));
-    event.unknown_workload = unknown.map(loggable);
+    event.untouched = untouched;
     event.model = route.path_model.as_deref().map(bounded).map(str::to_owned);
     event.trace = head
         .headers
@@ -165,16 +169,19 @@ fn arrive(
         if body.size_hint().lower() > limit_bytes as u64 {
             return Err(Refusal::TooLarge { limit_bytes });
         }
+        grant.check_workload(&named_workloads(&route, &head.headers))?;
+        grant.check_route(&route)?;
+        route.settle(&workload)?;
+        if grant.keeps_credential() && workload.upstreams.is_built_in(route.provider) {
+            check_owner(&head.headers, route.provider)?;
+        }
         Ok(grant)
     });
     let grant = granted.map_err(|refusal| {
         let shape = route.error_shape();
         Box::new(refuse(&mut exchange, &refusal, shape))
     })?;
-    if let Some(provider) = workload.provider {
-        route.provider = provider;
-        exchange.event().provider = provider;
-    }
+    exchange.event().provider = route.provider;
     let arrival = Arrival {
         config,
         workload,
@@ -223,9 +230,19 @@ async fn forward(
         .route
         .dialect
         .filter(|_| !bypasses && shared.canary.wants(&arrival.workload));
-    if let Some(dialect) = mechanics {
+    let is_asked_in_body = arrival.grant.limits_models()
+        && arrival.route.path_model.is_none()
+        && arrival.head.method == Method::POST;
+    if mechanics.is_some() || is_asked_in_body {
         // Boxed, because requests that pass as they come are to carry none of its weight.
-        return Box::pin(change(shared, arrival, dialect, body)).await;
+        return Box::pin(look_into(
+            shared,
+            arrival,
+            mechanics,
+            is_asked_in_body,
+            body,
+        ))
+        .await;
     }
     arrival.exchange.streamed = Some(body.fate());
     let sent = match only_outgoing(&mut arrival, OutBody::Streamed(Box::new(body))) {
@@ -252,11 +269,12 @@ fn settle(
     }
 }
 
-/// Lets the mechanics look at a body, and sends what comes of it.
-async fn change(
+/// Checks the model where the key may ask some only, lets the mechanics look at a body, and sends what comes of it.
+async fn look_into(
     shared: &Arc<Shared>,
     mut arrival: Box<Arrival>,
-    dialect: Dialect,
+    mechanics: Option<Dialect>,
+    is_asked_in_body: bool,
     body: Guarded,
 ) -> Response<ClientBody> {
     let limit_bytes = arrival.config.max_body_bytes;
@@ -266,11 +284,16 @@ async fn change(
         Err(error) => return settle(arrival, Err(error.refusal(limit_bytes))),
     };
     let waited = waiting.elapsed();
-    let decision = match prepare(shared, &mut arrival, dialect, &original).await {
-        Ok(decision) => decision,
-        Err(refusal) => return settle(arrival, Err(refusal)),
+    if is_asked_in_body && let Err(refusal) = check_asked_model(shared, &arrival, &original).await {
+        return settle(arrival, Err(refusal));
+    }
+    let outcome = match mechanics {
+        Some(dialect) => match prepare(shared, &mut arrival, dialect, &original).await {
+            Ok(decision) => note(&mut arrival, decision, &original),
+            Err(refusal) => return settle(arrival, Err(refusal)),
+        },
+        None => None,
     };
-    let outcome = note(&mut arrival, decision, &original);
     arrival.exchange.event().added = arrival.started.elapsed().saturating_sub(waited);
     let sent = send_prepared(shared, &mut arrival, &original, outcome).await;
     settle(arrival, sent)

@@ -23,9 +23,12 @@ pub struct LedgerSink(pub Ledger);
 impl AuditSink for LedgerSink {
     fn record(&self, event: &AuditEvent) {
         match &event.report {
-            Some(report) => self
-                .0
-                .record_with_plan(row(event), plan(report, event.receipt.cache_read)),
+            Some(report) => self.0.record_with_plan(row(event), plan(event, report)),
+            None if is_implausible(event) => {
+                let mark = || Some(MARK.to_owned());
+                self.0
+                    .record_with_plan(row(event), LatePlan::new(MARK.len(), mark));
+            }
             None if is_plain(event) => {
                 with_likeness(
                     event,
@@ -36,6 +39,14 @@ impl AuditSink for LedgerSink {
             None => self.0.record(row(event)),
         }
     }
+}
+
+/// What is kept in the place of a plan where there is none and the provider's counts cannot be true.
+const MARK: &str = "{\"usage_implausible\":true}";
+
+fn is_implausible(event: &AuditEvent) -> bool {
+    let usage = event.usage.as_ref();
+    usage.is_some_and(|usage| usage.is_implausible)
 }
 
 fn micros(duration: Duration) -> u64 {
@@ -152,15 +163,22 @@ struct Plan<'r> {
     report: &'r Report,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_read: Option<CacheRead>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    usage_implausible: bool,
 }
 
 /// The plan as JSON, made by the ledger's own thread.
-fn plan(report: &Arc<Report>, cache_read: Option<CacheRead>) -> LatePlan {
+fn plan(event: &AuditEvent, report: &Arc<Report>) -> LatePlan {
+    let (cache_read, usage_implausible) = (event.receipt.cache_read, is_implausible(event));
     let bytes = REPORT_BYTES + report.cuts.len() * CUT_BYTES + report.left.len() * LEFT_BYTES;
     let report = Arc::clone(report);
     LatePlan::new(bytes, move || {
-        let report = &*report;
-        serde_json::to_string(&Plan { report, cache_read }).ok()
+        let plan = Plan {
+            report: &report,
+            cache_read,
+            usage_implausible,
+        };
+        serde_json::to_string(&plan).ok()
     })
 }
 
@@ -222,6 +240,7 @@ mod tests {
         let plan = Plan {
             report: event.report.as_deref().unwrap(),
             cache_read: event.receipt.cache_read,
+            usage_implausible: false,
         };
         let plan = serde_json::to_value(plan).unwrap();
         assert_eq!(
@@ -277,6 +296,31 @@ mod tests {
             });
         },
     ];
+
+    /// The mark was in the log and the metrics alone.
+    #[tokio::test]
+    async fn counts_that_cannot_be_true_are_marked_on_their_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("a.db").display());
+        let options = LedgerOptions::new(&url, folder.path().join("spool"));
+        let ledger = Ledger::open(options).await.unwrap();
+        let mut event = event(1);
+        event.usage = Some(Usage {
+            is_implausible: true,
+            ..Usage::default()
+        });
+        LedgerSink(ledger.clone()).record(&event);
+        let mut found = None;
+        for _ in 0..100 {
+            ledger.flush().await;
+            found = ledger.row(&event.id).await.unwrap();
+            if found.is_some() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(found.unwrap().plan.as_deref(), Some(MARK));
+    }
 
     #[tokio::test]
     async fn a_plain_request_is_the_row_that_it_would_be_otherwise() {

@@ -16,6 +16,22 @@ pub(crate) fn bound(name: &mut String) {
     }
 }
 
+/// Longer texts are no names that somebody misspelled.
+const LONGEST_NAME: usize = 32;
+
+/// A name that a client gave, fit for the log; nothing of what may be something else than a name.
+pub(crate) fn loggable(name: &str) -> String {
+    let is_name = name.len() <= LONGEST_NAME
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if is_name {
+        name.to_owned()
+    } else {
+        String::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ use crate::config::{LiveConfig, PortalConfig};
 use crate::limits::Pace;
 use crate::request_body::Guarded;
 use crate::response_body::ClientBody;
+use crate::untouched::UntouchedRequests;
 
 /// Pages under paths of their own, such as the portal.
 pub trait Pages: Send + Sync + std::fmt::Debug {
@@ -66,6 +67,8 @@ pub struct PagesParts {
     pub portal: PortalConfig,
     /// Where the proxy listens.
     pub listen: SocketAddr,
+    /// Requests that passed untouched because of their address.
+    pub untouched: Arc<UntouchedRequests>,
 }
 
 /// Makes the pages, or says why there are none.

@@ -50,6 +50,8 @@ pub(crate) struct Job {
     pub(crate) body: Bytes,
     pub(crate) dialect: Dialect,
     pub(crate) path_model: Option<String>,
+    /// Whether the dialect's body is a member of this one.
+    pub(crate) is_wrapped: bool,
     pub(crate) workload: Arc<Workload>,
     pub(crate) engine: Arc<dyn Engine>,
     /// What stands over the workload's configuration.
@@ -63,6 +65,8 @@ pub(crate) struct Job {
 pub(crate) struct Decision {
     /// The new body; `None`: the original.
     pub(crate) body: Option<Bytes>,
+    /// The model, where it is named outside of the dialect's body.
+    pub(crate) model: Option<String>,
     /// The model that M1 chose.
     pub(crate) routed_to: Option<String>,
     /// On what terms.
@@ -129,7 +133,9 @@ impl Offers {
     fn of(job: &Job, allowance: &Allowance<'_>) -> Self {
         let may = |mechanic| allowance.off(mechanic).is_none();
         let schema = job.workload.schema.as_ref().filter(|_| may(Mechanic::M8));
-        let routes = job.workload.routes.as_ref().filter(|_| may(Mechanic::M1));
+        // The model of a wrapped body is named outside of it.
+        let routes = job.workload.routes.as_ref();
+        let routes = routes.filter(|_| may(Mechanic::M1) && !job.is_wrapped);
         Self {
             schema: schema.and_then(|schema| schema.ask(&job.body, job.dialect)),
             route: routes

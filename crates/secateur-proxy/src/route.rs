@@ -1,11 +1,13 @@
 //! What a request is for, by its path and headers: workload, provider, dialect.
 
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, Method, Uri};
+use http::{HeaderMap, HeaderName, Method, Uri, header};
 use secateur_core::Dialect;
 
-use crate::access::{ANTHROPIC_KEY, GOOGLE_KEY};
-use crate::config::Provider;
+use crate::access::{ANTHROPIC_KEY, AZURE_KEY, GOOGLE_KEY};
+use crate::config::{Provider, Workload};
+use crate::endpoint::{Endpoint, Standing};
+use crate::error_shape::Refusal;
 
 /// The header that picks the workload.
 pub(crate) const WORKLOAD_HEADER: HeaderName = HeaderName::from_static("x-secateur-workload");
@@ -14,6 +16,7 @@ pub(crate) const WORKLOAD_HEADER: HeaderName = HeaderName::from_static("x-secate
 pub(crate) const BYPASS_HEADER: HeaderName = HeaderName::from_static("x-secateur-bypass");
 
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+const ANTHROPIC_BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +27,14 @@ pub(crate) struct Route {
     pub(crate) path: String,
     /// Whose API it is.
     pub(crate) provider: Provider,
+    /// How sure that is.
+    standing: Standing,
     /// The wire format of the body, where it is one that can be pruned.
     pub(crate) dialect: Option<Dialect>,
     /// The model, where the path names it.
     pub(crate) path_model: Option<String>,
+    /// Whether it asks a model, or which models there are.
+    pub(crate) is_for_models: bool,
 }
 
 impl Route {
@@ -35,37 +42,103 @@ impl Route {
     #[must_use]
     pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap) -> Self {
         let (workload, path) = split_workload(uri.path());
-        let dialect = if method == Method::POST {
-            dialect_of(path)
-        } else {
-            None
-        };
+        let endpoint = Endpoint::of(path);
+        let (provider, standing) = provider_of(path, &endpoint, uri.query(), headers);
         Self {
             workload: workload.map(str::to_owned),
             path: path.to_owned(),
-            provider: provider_of(path, dialect, uri.query(), headers),
-            dialect,
-            path_model: path_model(path).map(|(_, model, _)| model.to_owned()),
+            provider,
+            standing,
+            dialect: endpoint.dialect.filter(|_| method == Method::POST),
+            path_model: endpoint.model.map(|(_, model, _)| unescaped(model)),
+            is_for_models: endpoint.is_for_models(method),
+        }
+    }
+
+    /// Sends the request where its workload wants it.
+    ///
+    /// # Errors
+    /// No upstream is known to serve it, so that its credential has nowhere to go.
+    pub(crate) fn settle(&mut self, workload: &Workload) -> Result<(), Refusal> {
+        let is_cloud = matches!(
+            self.provider,
+            Provider::Bedrock | Provider::Vertex | Provider::CodeAssist | Provider::Azure
+        );
+        if let Some(provider) = workload.provider.filter(|_| !is_cloud) {
+            self.provider = provider;
+            self.standing = Standing::Public;
+        }
+        let upstreams = &workload.upstreams;
+        let provider = self.provider;
+        match self.standing {
+            Standing::Unknown => Err(Refusal::UnknownPath),
+            _ if upstreams.of(provider).is_none() => Err(Refusal::NoUpstream(provider)),
+            Standing::ByShape if upstreams.is_built_in(provider) => {
+                Err(Refusal::ForeignPath(provider))
+            }
+            Standing::ByShape | Standing::Public => Ok(()),
         }
     }
 
     /// The path with another model in it.
     #[must_use]
     pub(crate) fn path_with_model(&self, model: &str) -> Option<String> {
-        let (before, _, after) = path_model(&self.path)?;
-        Some(format!("{before}{model}{after}"))
+        let (before, _, after) = Endpoint::of(&self.path).model?;
+        Some(format!("{before}{}{after}", escaped(model)))
+    }
+
+    /// The path of the same endpoint that answers in one piece.
+    #[must_use]
+    pub(crate) fn unstreamed(path: &str) -> String {
+        let endings = [
+            (":streamGenerateContent", ":generateContent"),
+            (":streamRawPredict", ":rawPredict"),
+            ("/invoke-with-response-stream", "/invoke"),
+        ];
+        for (streamed, whole) in endings {
+            if let Some(before) = path.strip_suffix(streamed) {
+                return format!("{before}{whole}");
+            }
+        }
+        path.to_owned()
+    }
+
+    /// Whether the body of the dialect is a member of another one, beside the model's name.
+    #[must_use]
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.provider == Provider::CodeAssist
     }
 
     /// What errors to the client look like: the dialect's own shape, or the provider's.
     #[must_use]
     pub(crate) fn error_shape(&self) -> Provider {
-        match self.dialect {
-            Some(Dialect::OpenaiChat | Dialect::OpenaiResponses) => Provider::Openai,
-            Some(Dialect::AnthropicMessages) => Provider::Anthropic,
-            Some(Dialect::GeminiGenerateContent) => Provider::Gemini,
-            _ => self.provider,
+        match (self.provider, self.dialect) {
+            (Provider::Bedrock, _) => Provider::Bedrock,
+            (_, Some(Dialect::OpenaiChat | Dialect::OpenaiResponses)) => Provider::Openai,
+            (_, Some(Dialect::AnthropicMessages)) => Provider::Anthropic,
+            (_, Some(Dialect::GeminiGenerateContent)) => Provider::Gemini,
+            (provider, _) => provider,
         }
     }
+}
+
+/// A model's name as it stands in a path: names may have slashes.
+fn escaped(model: &str) -> String {
+    let mut text = String::with_capacity(model.len());
+    for byte in model.bytes() {
+        match byte {
+            b'/' | b'%' | b'?' | b'#' | b'\\' | 0..=0x20 | 0x7f.. => {
+                text.push_str(&format!("%{byte:02X}"));
+            }
+            _ => text.push(char::from(byte)),
+        }
+    }
+    text
+}
+
+/// A model's name out of a path in its one spelling.
+fn unescaped(model: &str) -> String {
+    model.replace("%2F", "/")
 }
 
 fn split_workload(path: &str) -> (Option<&str>, &str) {
@@ -80,57 +153,44 @@ fn split_workload(path: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn dialect_of(path: &str) -> Option<Dialect> {
-    let slash = memchr::memrchr(b'/', path.as_bytes());
-    let last = slash.map_or(path, |slash| &path[slash + 1..]);
-    match last {
-        "completions" if path.ends_with("/chat/completions") => Some(Dialect::OpenaiChat),
-        "responses" => Some(Dialect::OpenaiResponses),
-        "messages" if !path.contains("/threads/") => Some(Dialect::AnthropicMessages),
-        _ if last.ends_with(":generateContent") || last.ends_with(":streamGenerateContent") => {
-            Some(Dialect::GeminiGenerateContent)
-        }
-        _ => None,
-    }
-}
-
-/// `/v1beta/models/`, `gemini-2.5-pro` and `:generateContent`.
-fn path_model(path: &str) -> Option<(&str, &str, &str)> {
-    // Few paths have a colon; looking for one is quick.
-    memchr::memchr(b':', path.as_bytes())?;
-    let at = path.rfind("/models/")? + "/models/".len();
-    let colon = path[at..].find(':')? + at;
-    Some((&path[..at], &path[at..colon], &path[colon..]))
-}
-
-/// Paths that several providers share (`/v1/models`, `/v1/files`) are told apart by headers that
+/// Paths that several providers share (`/v1/models`, `/v1/files`) are told apart by headers and credentials that
 /// only one of them knows.
 fn provider_of(
     path: &str,
-    dialect: Option<Dialect>,
+    endpoint: &Endpoint<'_>,
     query: Option<&str>,
     headers: &HeaderMap,
-) -> Provider {
-    let is_google_key = |query: &str| query.split('&').any(|pair| pair.starts_with("key="));
-    if path.starts_with("/v1beta")
-        || path.starts_with("/upload/v1beta")
-        || path_model(path).is_some()
-        || headers.contains_key(GOOGLE_KEY)
-        || query.is_some_and(is_google_key)
+) -> (Provider, Standing) {
+    let is_in_query =
+        |name: &str| query.is_some_and(|query| query.split('&').any(|pair| pair.starts_with(name)));
+    match endpoint.provider {
+        Some(Provider::Openai | Provider::Anthropic) | None => {}
+        Some(provider) => return (provider, endpoint.standing),
+    }
+    if path.starts_with("/openai/")
+        && (headers.contains_key(AZURE_KEY) || is_in_query("api-version="))
     {
-        return Provider::Gemini;
+        return (Provider::Azure, Standing::Public);
     }
-    match dialect {
-        Some(Dialect::AnthropicMessages) => Provider::Anthropic,
-        Some(Dialect::OpenaiChat | Dialect::OpenaiResponses) => Provider::Openai,
-        _ if headers.contains_key(ANTHROPIC_VERSION)
-            || headers.contains_key(ANTHROPIC_KEY)
-            || path.contains("/messages/") && !path.contains("/threads/") =>
-        {
-            Provider::Anthropic
-        }
-        _ => Provider::Openai,
+    if headers.contains_key(GOOGLE_KEY) || is_in_query("key=") {
+        return (Provider::Gemini, Standing::Public);
     }
+    if let Some(provider) = endpoint.provider {
+        return (provider, endpoint.standing);
+    }
+    let anthropic = [ANTHROPIC_VERSION, ANTHROPIC_KEY, ANTHROPIC_BETA];
+    if anthropic.iter().any(|name| headers.contains_key(name)) || bearer_starts(headers, "sk-ant-")
+    {
+        return (Provider::Anthropic, Standing::Public);
+    }
+    (Provider::Openai, endpoint.standing)
+}
+
+fn bearer_starts(headers: &HeaderMap, start: &str) -> bool {
+    let value = headers.get(header::AUTHORIZATION);
+    let text = value.and_then(|value| value.to_str().ok());
+    text.and_then(|text| text.split_once(' '))
+        .is_some_and(|(_, token)| token.trim_start().starts_with(start))
 }
 
 /// The upstream's URL for a path and query. A base that ends in a version (`https://host/v1`) is
@@ -252,6 +312,49 @@ mod tests {
                 "{path} {header}"
             );
         }
+    }
+
+    fn settled(config: &str, path: &str, header: &str) -> Result<Provider, Refusal> {
+        let config = crate::Config::read("c", config, std::path::Path::new("."), &|_| None);
+        let config = config.unwrap();
+        let mut found = route(path, header);
+        found.settle(config.default_workload())?;
+        Ok(found.provider)
+    }
+
+    #[test]
+    fn the_built_in_upstreams_get_their_own_paths_only() {
+        use Provider as P;
+        let other = "/backend-api/codex/responses";
+        assert_eq!(settled("", other, ""), Err(Refusal::ForeignPath(P::Openai)));
+        let elsewhere = "[upstream]\nopenai = \"http://h\"\n";
+        assert_eq!(settled(elsewhere, other, ""), Ok(P::Openai));
+        assert_eq!(settled("", "/v1/responses", ""), Ok(P::Openai));
+        assert_eq!(
+            settled(elsewhere, "/api/hello", ""),
+            Err(Refusal::UnknownPath)
+        );
+        assert_eq!(
+            settled("", "/api/hello", "anthropic-beta"),
+            Ok(P::Anthropic)
+        );
+        let cloud = "/model/a/invoke";
+        assert_eq!(settled("", cloud, ""), Err(Refusal::NoUpstream(P::Bedrock)));
+        let owned = "[workload.default]\nprovider = \"openai\"\n";
+        assert_eq!(settled(owned, "/api/hello", ""), Ok(P::Openai));
+        assert_eq!(
+            settled(owned, cloud, ""),
+            Err(Refusal::NoUpstream(P::Bedrock))
+        );
+    }
+
+    #[test]
+    fn names_of_models_are_escaped_in_paths() {
+        let arn = route("/model/arn:x%2Fy/invoke-with-response-stream", "");
+        assert_eq!(arn.path_model.as_deref(), Some("arn:x/y"));
+        let other = arn.path_with_model("arn:x/z?").unwrap();
+        assert_eq!(other, "/model/arn:x%2Fz%3F/invoke-with-response-stream");
+        assert_eq!(Route::unstreamed(&other), "/model/arn:x%2Fz%3F/invoke");
     }
 
     #[test]

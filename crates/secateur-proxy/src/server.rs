@@ -2,6 +2,7 @@
 
 mod accept;
 mod connection;
+mod reload;
 mod respond;
 
 use std::net::SocketAddr;
@@ -15,6 +16,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::accept::{Stop, accept};
+pub use self::reload::ReloadError;
+use self::reload::{keep_until_restart, taken_away};
 use crate::access::RateLimits;
 use crate::audit::{AuditSink, NoSink};
 use crate::canary::{Canary, CanaryStore, MemoryStore};
@@ -23,10 +26,12 @@ use crate::config::{Config, LiveConfig};
 use crate::conversations::Conversations;
 use crate::handle::Shared;
 use crate::limits::{ByteBudget, Connections, Slots};
+use crate::model_names::ModelNames;
 use crate::pages::Pages;
 use crate::pipeline::{CoreEngine, Engine};
 use crate::summary::{Summarizer, SummaryCache};
 use crate::surface::{Log, Metrics, Surfaces, Traces, watch_ledger};
+use crate::untouched::UntouchedRequests;
 use crate::upstream::UpstreamClient;
 
 /// Why the proxy did not start.
@@ -44,9 +49,6 @@ pub enum ServeError {
     /// No TLS.
     #[error("the system's root certificates cannot be read: {0}")]
     Roots(std::io::Error),
-    /// The folder of summaries.
-    #[error("the folder of summaries cannot be used: {0}")]
-    Summaries(std::io::Error),
 }
 
 /// What a proxy is made of.
@@ -70,6 +72,8 @@ pub struct ProxyParts {
     pub canary: Arc<dyn CanaryStore>,
     /// Where cut text is kept and found again. Default nowhere.
     pub ledger: Option<Ledger>,
+    /// Counts requests that pass untouched because of their address.
+    pub untouched: Arc<UntouchedRequests>,
 }
 
 impl ProxyParts {
@@ -86,6 +90,7 @@ impl ProxyParts {
             no_pages: "this proxy has none".to_owned(),
             canary: Arc::new(MemoryStore::default()),
             ledger: None,
+            untouched: Arc::default(),
         }
     }
 }
@@ -118,6 +123,7 @@ impl Proxy {
             no_pages,
             canary,
             ledger,
+            untouched,
         } = parts;
         let config = live.load_full();
         check_access(&config, open)?;
@@ -131,7 +137,10 @@ impl Proxy {
             .map_err(ServeError::Roots)?;
         let store = &config.summaries;
         let summaries = SummaryCache::new(store.max_bytes, store.folder.clone());
-        let summaries = summaries.map_err(ServeError::Summaries)?;
+        if let Err(error) = summaries.prepare() {
+            let reason = ("reason", error.to_string().into());
+            log.line("error", "summaries_in_memory_alone", &[reason]);
+        }
         let traces = config
             .otlp
             .clone()
@@ -144,6 +153,8 @@ impl Proxy {
             metrics: Metrics::default(),
             traces,
             sink,
+            model_names: ModelNames::default(),
+            untouched,
         });
         let answers_within = config.timeouts.response_head;
         let shared = Arc::new(Shared {
@@ -211,19 +222,21 @@ impl Proxy {
         &self.shared.surfaces.metrics
     }
 
-    /// Takes a new configuration over for all requests to come. The address, the number of
-    /// connections, the log's format, the traces, the root certificates and the store of summaries
-    /// stay as they were.
+    /// Takes a new configuration over for all requests to come, and names the settings that stay as they were
+    /// until a restart.
     ///
     /// # Errors
-    /// The new configuration would open the proxy to the world; the old one stays.
-    pub fn reload(&self, config: Config) -> Result<(), ServeError> {
-        let mut config = config;
+    /// The new configuration takes a protection away or would open the proxy to the world; the old one stays.
+    pub fn reload(&self, mut config: Config) -> Result<Vec<&'static str>, ReloadError> {
         let before = self.shared.config.load_full();
-        config.listen = before.listen;
-        config.otlp.clone_from(&before.otlp);
-        if let Err(error) = check_access(&config, self.open) {
-            self.shared.surfaces.metrics.reloaded("refused");
+        let gone = taken_away(&before, &config);
+        let ignored = keep_until_restart(&before, &mut config);
+        let checked = match gone.is_empty() {
+            true => check_access(&config, self.open).map_err(ReloadError::Open),
+            false => Err(ReloadError::TakesAway(gone)),
+        };
+        if let Err(error) = checked {
+            self.refused_reload();
             return Err(error);
         }
         let addresses = config.addresses();
@@ -232,7 +245,7 @@ impl Proxy {
         self.shared.config.store(Arc::new(config));
         self.shared.client.keep_only(addresses);
         self.shared.surfaces.metrics.reloaded("taken");
-        Ok(())
+        Ok(ignored)
     }
 
     /// Notes that a new configuration was not valid; the old one stays.

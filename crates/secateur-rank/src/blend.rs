@@ -1,6 +1,6 @@
 //! Puts the single kinds of evidence together into one score per chunk.
 
-use crate::index::Index;
+use crate::index::{Index, to_unit};
 use crate::{Chunk, bm25, coverage, letters, links, neighbours, titles};
 
 /// How much each kind of evidence counts.
@@ -95,14 +95,4 @@ pub(crate) fn score(
         to_unit(&mut linked);
     }
     linked
-}
-
-/// Divides by the greatest score, so that the best chunk has 1. All zeros stay zeros.
-pub(crate) fn to_unit(scores: &mut [f32]) {
-    let best = scores.iter().copied().fold(0.0_f32, f32::max);
-    if best > 0.0 {
-        for score in scores {
-            *score = (*score / best).clamp(0.0, 1.0);
-        }
-    }
 }

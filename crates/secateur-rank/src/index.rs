@@ -263,3 +263,13 @@ impl<'a> Scan<'a> {
 pub(crate) fn to_f32(n: u32) -> f32 {
     n as f32
 }
+
+/// Divides by the greatest score, so that the best chunk has 1. All zeros stay zeros.
+pub(crate) fn to_unit(scores: &mut [f32]) {
+    let best = scores.iter().copied().fold(0.0_f32, f32::max);
+    if best > 0.0 {
+        for score in scores {
+            *score = (*score / best).clamp(0.0, 1.0);
+        }
+    }
+}

@@ -68,7 +68,7 @@ pub(crate) fn shared(question: &str, chunks: &[Chunk<'_>]) -> Vec<f32> {
                 .sum()
         })
         .collect();
-    crate::blend::to_unit(&mut scores);
+    crate::index::to_unit(&mut scores);
     scores
 }
 

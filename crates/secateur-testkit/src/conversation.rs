@@ -1,10 +1,7 @@
 //! A conversation without a dialect.
 
-use secateur_core::Dialect;
-
 use crate::json::Json;
 use crate::spelling::Spelling;
-use crate::wire;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,25 +131,6 @@ pub enum ResultContent {
     Structured(Vec<(String, Json)>),
     /// Nothing.
     Empty,
-}
-
-impl Conversation {
-    /// The request in a dialect.
-    #[must_use]
-    pub fn json(&self, dialect: Dialect) -> Json {
-        match dialect {
-            Dialect::OpenaiResponses => wire::openai_responses::request(self),
-            Dialect::AnthropicMessages => wire::anthropic_messages::request(self),
-            Dialect::GeminiGenerateContent => wire::gemini_generate_content::request(self),
-            _ => wire::openai_chat::request(self),
-        }
-    }
-
-    /// The request as bytes, written plainly.
-    #[must_use]
-    pub fn body(&self, dialect: Dialect) -> Vec<u8> {
-        Spelling::default().write(&self.json(dialect))
-    }
 }
 
 impl Part {

@@ -16,6 +16,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  secateur run claude
   secateur prune request.json > pruned.json
   cat request.json | secateur prune --preset tessera --set middle-turns.keep_last_turns=4 | curl …
   secateur plan request.json
@@ -66,12 +67,26 @@ Examples:
   secateur replay sessions.jsonl --compare steady,opencode --html report.html
   secateur replay sessions.jsonl --preset steady --set rounds.horizon=8 --json")]
     Replay(ReplayArgs),
-    /// Run the proxy: change one base URL, get pruning per workload.
+    /// Run a coding agent through the proxy: claude, codex, opencode, gemini, pi, or any program.
     #[command(after_help = "\
-Without a configuration every request passes as it is. `secateur config init` writes one to start from.
+Starts a proxy for this run, or takes the one that `secateur serve` runs; sets what the agent needs by variables,
+arguments and temporary files (the user's own files stay as they are); hands the terminal over; ends with the agent's exit
+code, and says what the run cost and would have cost.
 
 Examples:
-  secateur serve --config secateur.toml
+  secateur run claude
+  secateur run codex exec 'fix the tests'
+  secateur run --print opencode
+  secateur run --env OPENAI_BASE_URL python3 app.py")]
+    Run(crate::run::RunArgs),
+    /// Run the proxy: change one base URL, get pruning per workload.
+    #[command(after_help = "\
+Without a configuration there is one workload, `agent`, with preset `steady`. `secateur config init` writes the same as a
+file to change. Requests to the bare base URL, or to a workload that does not exist, pass untouched and are reported.
+
+Examples:
+  secateur serve
+  secateur serve --config secateur.toml --log json
   ANTHROPIC_BASE_URL=http://127.0.0.1:8787/w/agent claude")]
     Serve(ServeArgs),
     /// Show the proxy at work, without a key or a network: generated sessions, with and without pruning.
@@ -82,13 +97,30 @@ Its one tool, secateur_recall, asks a running proxy for the text behind [recall:
 keep what it cuts: [workload.NAME.capture] in the configuration.
 
 Examples:
-  secateur mcp --workload coding
-  claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload coding
-  SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload coding --key-env SECATEUR_KEY")]
+  secateur mcp --workload agent
+  claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload agent
+  SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload agent --key-env SECATEUR_KEY")]
     Mcp(McpArgs),
+    /// Tell what works and what does not: configuration, upstreams, keys, ledger, disk, clock, agents, cache hits.
+    #[command(after_help = "\
+Asks no model and spends no token. Ends with 1 if there is an error.
+
+Examples:
+  secateur doctor
+  secateur doctor --offline --json")]
+    Doctor(crate::doctor::DoctorArgs),
+    /// Show on one screen what was saved and paid: today, 7 days, 30 days, by workload and model.
+    #[command(after_help = "\
+Examples:
+  secateur savings
+  secateur savings --watch")]
+    Savings(crate::savings::SavingsArgs),
     /// Write and check the proxy's configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Make client keys.
+    #[command(subcommand)]
+    Keys(crate::keys::KeysCommand),
     /// Look into the audit ledger: rows, one row explained, exports, savings.
     #[command(subcommand)]
     Audit(crate::audit::args::AuditCommand),
@@ -250,11 +282,26 @@ pub(crate) struct PlanArgs {
     pub(crate) show: bool,
 }
 
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogArg {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Pretty,
+    /// None.
+    Off,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The configuration; without it `secateur.toml` here, else built-in defaults.
+    /// The configuration; without it `secateur.toml` here, else the user's own (`secateur config init --user`), else what is
+    /// built in.
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
+    /// How log lines look, over the configuration's. By default pretty on a terminal, else json.
+    #[arg(long, value_enum)]
+    pub(crate) log: Option<LogArg>,
     /// Address and port, over the configuration's.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
@@ -293,6 +340,9 @@ pub(crate) enum ConfigCommand {
         /// The file to write.
         #[arg(default_value = secateur_proxy::cli::CONFIG_NAME, value_hint = ValueHint::FilePath)]
         file: PathBuf,
+        /// Write the user's own file instead, which every command finds in any folder.
+        #[arg(long, conflicts_with = "file")]
+        user: bool,
         /// Replace a file that is there.
         #[arg(long)]
         force: bool,

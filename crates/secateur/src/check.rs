@@ -2,16 +2,26 @@
 
 use comfy_table::Cell;
 use secateur_core::check::check;
+use secateur_core::dialect;
 use secateur_core::internal::json::path_at;
 
 use crate::Failure;
 use crate::args::CheckArgs;
 use crate::input::{say, write_stdout};
-use crate::table::{green, red_cell, table};
+use crate::table::{counted, green, red_cell, table};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let body = args.input.read()?;
     let view = args.input.view(&body)?;
+    let shape = dialect::detect(&body, &args.input.request().limits);
+    if let Ok(shape) = shape
+        && shape != view.dialect()
+    {
+        return Err(args.input.explain(&format!(
+            "this is a request in the dialect {shape}: the provider of {} would reject it",
+            view.dialect()
+        )));
+    }
     let found = check(&view);
     if args.json {
         let list: Vec<_> = found
@@ -29,10 +39,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         write_stdout(format!("{all:#}\n").as_bytes())?;
     } else if found.is_empty() {
         say!(
-            "{}: {} request, {} messages",
+            "{}: {} request, {}",
             green("accepted"),
             view.dialect(),
-            view.items().len()
+            counted(view.items().len() as u64, "message")
         )?;
     } else {
         let mut rows = table(&["where", "byte", "what"]);
@@ -48,11 +58,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     if found.is_empty() {
         return Ok(());
     }
-    let places = if found.len() == 1 {
-        "1 place".into()
-    } else {
-        format!("{} places", found.len())
-    };
+    let places = counted(found.len() as u64, "place");
     Err(args.input.explain(&format!(
         "the provider of {} would reject it in {places}",
         view.dialect()

@@ -21,6 +21,7 @@ pub(crate) fn write_whole<T>(
     name.push(format!(".part-{}", std::process::id()));
     let part = file.with_file_name(name);
     let written = File::create(&part)
+        .and_then(|made| keep_permissions(&file, &part).map(|()| made))
         .map_err(failed)
         .and_then(write)
         .and_then(|value| fs::rename(&part, &file).map_err(failed).map(|()| value));
@@ -29,6 +30,14 @@ pub(crate) fn write_whole<T>(
         let _ = fs::remove_file(&part);
     }
     written
+}
+
+/// A file in another's place is for the same people.
+fn keep_permissions(old: &Path, new: &Path) -> io::Result<()> {
+    match fs::metadata(old) {
+        Ok(metadata) => fs::set_permissions(new, metadata.permissions()),
+        Err(_) => Ok(()),
+    }
 }
 
 /// The file that is replaced; links lead to it and stay. `None`: there is something that cannot be replaced.

@@ -1,13 +1,15 @@
 //! The command-line tool: arguments and wiring only.
 //!
-//! Exit codes: 0 fine, 1 bad input, 2 bad usage.
+//! Exit codes: 0 fine, 1 bad input, 2 bad usage; `run` ends with the agent's own.
 
 mod args;
 mod audit;
 mod canary;
 mod check;
 mod destination;
+mod doctor;
 mod input;
+mod keys;
 mod lists;
 mod plan;
 mod policies;
@@ -17,7 +19,11 @@ mod prune;
 mod rank;
 mod receipt;
 mod replay;
+mod run;
+mod running;
+mod savings;
 mod show;
+mod start_page;
 mod table;
 
 use std::process::ExitCode;
@@ -37,10 +43,14 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Savings(args) => savings::run(&args),
         Command::Serve(args) => proxy::serve(&args),
         Command::Demo(args) => proxy::demo(&args),
         Command::Mcp(args) => proxy::mcp(&args),
         Command::Config(command) => proxy::config(&command),
+        Command::Keys(command) => keys::run(&command),
         Command::Audit(command) => audit::run(&command),
         Command::Canary(command) => canary::run(&command),
         Command::Rank(args) => rank::run(&args),
@@ -81,6 +91,14 @@ impl Failure {
     pub(crate) fn quiet_end() -> Self {
         Self {
             code: 0,
+            message: String::new(),
+        }
+    }
+
+    /// Ends with this code, without a word: all was said already.
+    pub(crate) fn with_code(code: u8) -> Self {
+        Self {
+            code,
             message: String::new(),
         }
     }

@@ -1,12 +1,14 @@
 //! `secateur plan`: what would be cut, and what was left alone.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 
 use comfy_table::Cell;
 use secateur_core::Limits;
 use secateur_core::dialect::read;
 use secateur_core::prune;
 use secateur_core::report::{Cut, EngineError, Place, Report};
+use secateur_ledger::shown::in_lines;
 
 use crate::Failure;
 use crate::args::PlanArgs;
@@ -36,7 +38,13 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         };
         let view = read(&outcome.body, dialect, &Limits::default())
             .map_err(|error| args.input.explain(&error.explain(&outcome.body)))?;
-        return write_stdout(conversation(&view).as_bytes());
+        let text = conversation(&view);
+        // As it is for programs; a terminal would obey what tools printed.
+        let shown = match std::io::stdout().is_terminal() {
+            true => in_lines(&text),
+            false => text.as_str().into(),
+        };
+        return write_stdout(shown.as_bytes());
     }
     let bill = Bill::of(&body, &outcome, &args.input, args.cache);
     if args.json {

@@ -4,16 +4,23 @@ use std::sync::Arc;
 
 use secateur_portal::{Catalog, Portal, PortalOptions, PortalToken, WorkloadInfo};
 use secateur_proxy::config::{LiveConfig, Workload};
-use secateur_proxy::{MakePages, Pages, PagesParts};
+use secateur_proxy::{MakePages, Pages, PagesParts, Untouched, UntouchedCount, UntouchedRequests};
 
 #[derive(Debug)]
-struct Configured(LiveConfig);
+struct Running {
+    config: LiveConfig,
+    untouched: Arc<UntouchedRequests>,
+}
 
-impl Catalog for Configured {
+impl Catalog for Running {
     fn workloads(&self) -> Vec<WorkloadInfo> {
-        let config = self.0.load();
+        let config = self.config.load();
         let info = |workload: &Arc<Workload>| WorkloadInfo::of(workload);
         config.workloads.values().map(info).collect()
+    }
+
+    fn untouched(&self) -> Vec<(Untouched, UntouchedCount)> {
+        self.untouched.all()
     }
 }
 
@@ -33,6 +40,9 @@ fn pages(parts: PagesParts) -> Result<Arc<dyn Pages>, secateur_portal::PortalErr
         session_hours: parts.portal.session_hours,
         ..PortalOptions::new(parts.listen)
     };
-    let catalog = Arc::new(Configured(parts.config));
+    let catalog = Arc::new(Running {
+        config: parts.config,
+        untouched: parts.untouched,
+    });
     Ok(Arc::new(Portal::new(parts.ledger, catalog, options)?))
 }

@@ -1,19 +1,27 @@
 //! `secateur serve`, `demo` and `config`: arguments in, the proxy's own functions do the rest.
 
+use std::sync::Arc;
+
 use secateur_proxy::cli::{self, CommandError, DemoOptions, McpOptions, ServeOptions};
-use secateur_proxy::config::Secret;
+use secateur_proxy::config::{LogFormat, Secret};
 
 use crate::Failure;
-use crate::args::{ConfigCommand, DemoArgs, McpArgs, ServeArgs};
+use crate::args::{ConfigCommand, DemoArgs, LogArg, McpArgs, ServeArgs};
 use crate::portal::make_pages;
+use crate::start_page;
 
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let options = ServeOptions {
         config: args.config.clone(),
         listen: args.listen,
+        log: args.log.map(|log| match log {
+            LogArg::Json => LogFormat::Json,
+            LogArg::Pretty => LogFormat::Pretty,
+            LogArg::Off => LogFormat::Off,
+        }),
         open: args.open,
         pages: Some(make_pages()),
-        ..ServeOptions::default()
+        announce: Some(Arc::new(start_page::announce)),
     };
     cli::serve(options).map_err(failure)
 }
@@ -54,10 +62,20 @@ pub(crate) fn mcp(args: &McpArgs) -> Result<(), Failure> {
 pub(crate) fn config(command: &ConfigCommand) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match command {
-        ConfigCommand::Init { file, force } => cli::config_init(file, *force, &mut out),
+        ConfigCommand::Init { file, user, force } => {
+            let file = match user {
+                true => cli::user_config().ok_or_else(no_home)?,
+                false => file.clone(),
+            };
+            cli::config_init(&file, *force, &mut out)
+        }
         ConfigCommand::Check { file } => cli::config_check(file, &mut out),
     }
     .map_err(failure)
+}
+
+fn no_home() -> Failure {
+    Failure::bad_usage("the environment names no home folder: set HOME or XDG_CONFIG_HOME")
 }
 
 pub(crate) fn failure(error: CommandError) -> Failure {

@@ -45,14 +45,12 @@ pub(crate) fn red(text: &str) -> String {
     paint(AnsiColor::Red.on_default().bold(), text)
 }
 
-pub(crate) fn green(text: &str) -> String {
-    paint(AnsiColor::Green.on_default(), text)
+pub(crate) fn amber(text: &str) -> String {
+    paint(AnsiColor::Yellow.on_default(), text)
 }
 
-/// `1 session`, `2 sessions`, `1,000 sessions`.
-pub(crate) fn counted(number: usize, thing: &str) -> String {
-    let end = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{end}", thousands(number))
+pub(crate) fn green(text: &str) -> String {
+    paint(AnsiColor::Green.on_default(), text)
 }
 
 /// `1234567` as `1,234,567`.
@@ -68,9 +66,23 @@ pub(crate) fn thousands(number: usize) -> String {
     out
 }
 
+/// `1 request`, `1,200 requests`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let count = thousands(usize::try_from(number).unwrap_or(usize::MAX));
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(counted(1, "request"), "1 request");
+        assert_eq!(counted(0, "request"), "0 requests");
+        assert_eq!(counted(1200, "message"), "1,200 messages");
+    }
 
     #[test]
     fn numbers_get_separators() {

@@ -61,13 +61,14 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("secateur")).unwrap();
         let scene = Self { folder };
         record(&scene.url(), scene.path("spool"), (0..ROWS).map(row));
         scene
     }
 
     fn url(&self) -> String {
-        secateur_ledger::default_url(self.folder.path())
+        secateur_ledger::default_url(&self.path("secateur"))
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -75,6 +76,7 @@ impl Scene {
             .arg("audit")
             .args(arguments)
             .current_dir(self.folder.path())
+            .env("XDG_DATA_HOME", self.folder.path())
             .output()
             .unwrap()
     }
@@ -128,6 +130,7 @@ fn tail_follows_new_rows() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_secateur"))
         .args(["audit", "tail", "-f", "-n", "1"])
         .current_dir(scene.folder.path())
+        .env("XDG_DATA_HOME", scene.folder.path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -352,6 +355,36 @@ assert pq.read_table("none.parquet").num_rows == 0
     }
 }
 
+#[test]
+fn the_beginning_of_an_id_will_do_where_no_other_begins_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = secateur_ledger::default_url(folder.path());
+    let id = |at: i64, rest: &str| format!("{at:011x}{rest:0>16}");
+    let rows = [(MONDAY, "1"), (MONDAY, "2"), (MONDAY + 60_000, "3")];
+    let rows = rows.map(|(at, rest)| Row {
+        id: id(at, rest),
+        at,
+        ..row(0)
+    });
+    record(&url, folder.path().join("spool"), rows.into_iter());
+    let show = |id: &str| {
+        Command::new(env!("CARGO_BIN_EXE_secateur"))
+            .args(["audit", "show", "--ledger", &url, id])
+            .output()
+            .unwrap()
+    };
+    let third = id(MONDAY + 60_000, "3");
+    for length in [10, 11, 20, 27] {
+        let output = show(&third[..length]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(&third), "{length}: {text}");
+    }
+    let two = show(&id(MONDAY, "1")[..11]);
+    let words = String::from_utf8(two.stderr).unwrap();
+    assert!(words.contains("2 ids begin with"), "{words}");
+    assert!(!show("abc").status.success() && !show("ffffffffff").status.success());
+}
+
 /// What a command says when it fails, and its exit code.
 fn told(folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
     let output = Command::new(env!("CARGO_BIN_EXE_secateur"))
@@ -371,9 +404,12 @@ fn a_bad_configuration_is_told_as_by_config_check() {
         (Some("listen = \n"), "c.toml:1: "),
         (
             Some("log = \"json\"\n[ledgr]\n"),
-            "c.toml:2: unknown field `ledgr`",
+            "c.toml:2: unknown key `ledgr`: did you mean `ledger`?",
         ),
-        (Some("[ledger]\nurl = 3\n"), "c.toml:2: invalid type"),
+        (
+            Some("[ledger]\nurl = 3\n"),
+            "c.toml:2: expected a text in quotes, found 3",
+        ),
         (
             Some("[ledger]\nurl = \"mysql:x\"\n"),
             "c.toml:2: ledger.url: expected",

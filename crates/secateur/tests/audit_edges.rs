@@ -46,10 +46,12 @@ fn record(folder: &Path, rows: Vec<Row>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
+    let data = folder.join("secateur");
+    std::fs::create_dir_all(&data).unwrap();
     runtime.block_on(async {
         let options = LedgerOptions {
             keep_days: 0,
-            ..LedgerOptions::new(secateur_ledger::default_url(folder), folder.join("spool"))
+            ..LedgerOptions::new(secateur_ledger::default_url(&data), folder.join("spool"))
         };
         let ledger = Ledger::open(options).await.unwrap();
         rows.into_iter().for_each(|row| ledger.record(row));
@@ -69,6 +71,7 @@ impl Scene {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_secateur"));
         command.args(arguments).current_dir(self.0.path());
+        command.env("XDG_DATA_HOME", self.0.path());
         command
     }
 
@@ -139,7 +142,7 @@ fn names_of_clients_do_not_reach_the_terminal_as_they_are() {
     ] {
         let text = scene.text(&arguments);
         assert!(!text.contains('\u{1b}'), "{text:?}");
-        assert!(text.contains("gpt·[31m·second"), "{text}");
+        assert!(text.contains("gpt⟨U+001B⟩[31m⟨U+000A⟩"), "{text}");
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) async fn start(
         &config,
         format!(
             "listen = \"127.0.0.1:{port}\"\nlog = \"{log}\"\n[upstream]\nopenai = \"{upstream}\"\n\
-             [ledger]\nenabled = {ledger}\n[workload.pruned]\npreset = \"tessera\"\nbudget_ms = 1000\n"
+             [ledger]\nenabled = {ledger}\nurl = \"sqlite:ledger.db\"\nspool_dir = \"spool\"\n[workload.pruned]\npreset = \"tessera\"\nbudget_ms = 1000\n"
         ),
     )?;
     let program = std::env::current_exe()?.with_file_name("secateur");

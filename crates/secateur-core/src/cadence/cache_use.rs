@@ -126,15 +126,22 @@ pub(crate) fn anchor_edit(view: &View<'_>, anchor: &Anchor, block: PartId) -> Ed
         member,
         ANCHOR,
         CutReason::KeepsCacheEntry,
+        false,
     )
 }
 
-fn mark(place: MarkPlace, member: String, strategy: StrategyId, why: CutReason) -> Edit {
+fn mark(
+    place: MarkPlace,
+    member: String,
+    strategy: StrategyId,
+    why: CutReason,
+    is_asked_for: bool,
+) -> Edit {
     Edit {
         action: Action::Mark(Mark {
             place,
             member,
-            is_asked_for: why == CutReason::CachesConversation,
+            is_asked_for,
         }),
         strategy,
         why,
@@ -164,6 +171,7 @@ pub(crate) fn own_marks(view: &View<'_>, own: &MarkerPattern, last_tool: Option<
             member.clone()?,
             MARK,
             CutReason::CachesConversation,
+            true,
         ))
     };
     places.chain([last]).filter_map(edit).collect()

@@ -146,7 +146,7 @@ struct Found {
     around_notes: bool,
 }
 
-/// See the module.
+/// The parts that may still be cut, and the search for the round that pays best.
 pub(crate) struct RoundCandidates<'o> {
     cuts: Vec<Box<dyn IncrementalCuts + 'o>>,
     /// In the order of the parts.

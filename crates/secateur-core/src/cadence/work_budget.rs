@@ -1,17 +1,16 @@
-//! How much work may go into looking for rounds.
+//! How much work may go into searching for rounds.
 //!
-//! **Invariant:** all looks together cost at most what the whole conversation brings in, plus what one
-//! look may be ahead of that: a look begins only while nothing is owed. So the fold is linear in the
-//! body, whatever the conversation looks like and however much a single look finds to do. What is
-//! brought in depends on the turns up to a request alone, and so does whether it is looked at.
+//! **Invariant:** a search starts only if the budget is not overdrawn, so all searches together cost at most what the
+//! whole conversation earns, plus one search. The fold is therefore linear in the body, whatever a single search finds
+//! to do. What is earned depends on the turns up to a request alone, and so does whether it is searched.
 
-/// Work is counted in visits of parts. So many come with each part, ...
+/// Work is counted in visits of parts. Each arriving part earns this many.
 const VISITS_PER_PART: u64 = 64;
-/// ... and one with so many characters.
+/// This many arriving characters earn one visit.
 const CHARS_PER_VISIT: u64 = 16;
-/// A plan made anew looks at everything that has arrived; it counts as one of so many shares of that.
+/// A plan made from scratch reads everything that has arrived; it costs one of this many shares of what was earned.
 const SHARES: u64 = 100;
-/// Short conversations owe nothing.
+/// What every conversation starts with.
 const START: u64 = 1 << 14;
 
 /// The work of reading so many characters.
@@ -19,10 +18,10 @@ pub(crate) fn visits_of_chars(chars: usize) -> usize {
     chars.div_ceil(usize::try_from(CHARS_PER_VISIT).unwrap_or(usize::MAX))
 }
 
-/// See the module.
+/// How much work may go into searching for rounds. Arriving text earns it, searches spend it.
 #[derive(Debug, Default)]
 pub(crate) struct WorkBudget {
-    brought_in: u64,
+    earned: u64,
     spent: u64,
 }
 
@@ -35,7 +34,7 @@ impl WorkBudget {
             reason = "a count of characters"
         )]
         let chars = chars as u64;
-        self.brought_in += parts as u64 * VISITS_PER_PART + chars / CHARS_PER_VISIT;
+        self.earned += parts as u64 * VISITS_PER_PART + chars / CHARS_PER_VISIT;
     }
 
     /// So many parts were visited.
@@ -45,12 +44,12 @@ impl WorkBudget {
 
     /// A plan was made anew.
     pub(crate) fn spend_on_plan(&mut self) {
-        self.spent += self.brought_in / SHARES;
+        self.spent += self.earned / SHARES;
     }
 
     /// Whether nothing is owed.
     pub(crate) fn can_search(&self) -> bool {
-        self.spent <= START + self.brought_in
+        self.spent <= START + self.earned
     }
 
     /// What was spent, in visits.

@@ -114,7 +114,7 @@ pub struct SpliceError {
     pub at: u32,
 }
 
-/// See the module.
+/// Replacements of byte ranges: sorted, disjoint, inside the body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Splices {
     sorted: Vec<Splice>,

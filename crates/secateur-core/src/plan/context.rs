@@ -28,7 +28,7 @@ pub struct ModelFacts {
     pub may_drop_block: bool,
 }
 
-/// See the module.
+/// What a strategy sees: the turns up to a request, and what earlier strategies decided.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanContext<'s, 'a> {
     pub(crate) view: &'s View<'a>,

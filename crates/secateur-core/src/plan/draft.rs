@@ -34,7 +34,7 @@ pub(crate) struct Draft {
     gone: Vec<bool>,
     states: Vec<PartState>,
     chars: Vec<usize>,
-    /// Characters of each part as it came in.
+    /// Characters of each part in the incoming request.
     chars_before: Arc<[usize]>,
     /// Index of the edit that touched a part.
     edit_of: Vec<Option<u32>>,
@@ -86,7 +86,7 @@ impl Draft {
         self.chars[part.index()]
     }
 
-    /// Characters of a part's text as it came in.
+    /// Characters of a part's text in the incoming request.
     #[must_use]
     pub(crate) fn chars_before(&self, part: PartId) -> usize {
         self.chars_before[part.index()]
@@ -219,7 +219,7 @@ impl Draft {
         self.is_loose = true;
     }
 
-    /// A new turn whose neighbour was dropped later stands before the next turn that stays.
+    /// If the turn after an inserted one was dropped later, the inserted one moves to the next turn that is kept.
     fn move_inserts(&mut self, visible: u32) {
         for edit in &mut self.plan.edits {
             if let Action::InsertTurn(before, _) = &mut edit.action {

@@ -37,7 +37,7 @@ pub(crate) fn newest_turn(view: &View<'_>) -> Option<TurnId> {
     (first.index() > 0).then_some(first)
 }
 
-/// See the module.
+/// The requests that a conversation is made of, and when each turn arrived.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     /// For each request: how many turns it had.

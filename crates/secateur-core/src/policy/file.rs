@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::nearest::nearest;
 use super::preset::{self, PRESETS};
+use super::words::{did_you_mean, meant, plain_words};
 use super::{CacheOptions, Cadence, M7, ModelOverride, Policy};
 use crate::cadence::rounds::Rounds;
 use crate::output::recall::Recall;
@@ -156,28 +156,13 @@ fn line_names(line: &str, key: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
 }
 
-pub(super) fn did_you_mean<'c>(
-    word: &str,
-    candidates: impl Iterator<Item = &'c str> + Clone,
-) -> String {
-    match nearest(word, candidates.clone()) {
-        Some(found) => format!("did you mean `{found}`?"),
-        None => format!("known: {}", candidates.collect::<Vec<_>>().join(", ")),
-    }
-}
-
 fn explain(error: &toml::de::Error) -> PolicyError {
     let message = error.to_string().trim_end().to_owned();
-    // serde names the unknown field first, then the known ones, each in backquotes.
-    let mut quoted = error.message().split('`').skip(1).step_by(2);
-    let hint = match quoted.next() {
-        Some(word) if error.message().starts_with("unknown field") => {
-            let known: Vec<&str> = quoted.collect();
-            Some(did_you_mean(word, known.into_iter()))
-        }
-        _ => None,
-    };
-    PolicyError { message, hint }
+    let plain = plain_words(error.message());
+    PolicyError {
+        message: message.replace(error.message(), &plain),
+        hint: meant(error.message()),
+    }
 }
 
 fn parse_setting(setting: &str) -> Result<Table, PolicyError> {

@@ -8,11 +8,13 @@ mod model_override;
 mod nearest;
 mod preset;
 mod template;
+mod words;
 
 pub use file::PolicyError;
 pub use model_override::ModelOverride;
 pub use preset::{PRESETS, Preset};
 pub use template::{template, template_of};
+pub use words::{did_you_mean, meant, plain_words};
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@
 use toml::{Table, Value};
 
 use super::PolicyError;
-use super::file::{did_you_mean, merge, read};
+use super::file::{merge, read};
+use super::words::did_you_mean;
 
 /// A policy that ships with the crate.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@
 //! A pasted specification of 5,000 characters, twelve messages back, becomes its first sentences up
 //! to 600 characters.
 //!
-//! Idempotent: condensed texts are recognised by their last line.
+//! Idempotent: condensed texts are recognised by their last line and their length.
 
 use std::borrow::Cow;
 
@@ -56,7 +56,7 @@ impl LongMessages {
         limit: usize,
     ) -> Option<Edit> {
         let text = context.text(part);
-        if text.ends_with(MESSAGE) || text.ends_with(RESPONSE) {
+        if is_condensed(&text, context.chars(part), limit) {
             return None;
         }
         let end = text
@@ -132,6 +132,15 @@ impl LongMessages {
         }
         plan
     }
+}
+
+/// Whether a text was condensed to this limit before. One that only ends in the marker is longer.
+fn is_condensed(text: &str, chars: usize, limit: usize) -> bool {
+    [(MESSAGE, WORD_MESSAGE), (RESPONSE, WORD_RESPONSE)]
+        .iter()
+        .any(|(marker, longest)| {
+            text.ends_with(marker) && chars <= limit.saturating_add(longest.len())
+        })
 }
 
 /// Where to cut a text that may keep `limit` bytes, and whether that is the end of a sentence.

@@ -67,6 +67,12 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
     fn work(&self) -> Work<'_>;
 }
 
+/// Plans the turns from one on; `None`: all of them.
+type PlanTurns<'s> = Box<dyn Fn(&PlanContext<'_, '_>, Option<TurnId>) -> Plan + 's>;
+
+/// Plans a conversation.
+type PlanAll<'s> = Box<dyn Fn(&PlanContext<'_, '_>) -> Plan + 's>;
+
 /// When a strategy works, and how.
 #[expect(
     missing_debug_implementations,
@@ -77,11 +83,11 @@ pub enum Work<'s> {
     OnArrival(Box<dyn Arrivals + 's>),
     /// It decides about a turn when the turn arrives; under rounds that decision stays. Plans the turns from the given
     /// one on, or all of them at once.
-    PerTurn(Box<dyn Fn(&PlanContext<'_, '_>, Option<TurnId>) -> Plan + 's>),
+    PerTurn(PlanTurns<'s>),
     /// It cuts each part for itself, at its time: at every request, or in a round.
     PartByPart(Box<dyn IncrementalCuts + 's>),
     /// It plans the whole conversation: at every request, or in a round.
-    Whole(Box<dyn Fn(&PlanContext<'_, '_>) -> Plan + 's>),
+    Whole(PlanAll<'s>),
 }
 
 impl Work<'_> {

@@ -8,7 +8,7 @@ use crate::text::line_facts::Number;
 /// As many bytes as are compared. Numbers with more bytes are read.
 pub(crate) const REACH: usize = 16;
 
-/// See the module.
+/// The number expected in front of the next line, as the bytes that would spell it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FollowingNumber {
     /// The bytes up to where the code begins; the other bytes do not count.

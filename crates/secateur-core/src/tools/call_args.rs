@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use crate::read::view::{ArgsForm, PartId, PartKind, View};
 use secateur_json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars};
 
-/// See the module. Places count in the arguments as [`View::args`] gives them.
+/// The top-level arguments of all calls. Offsets count in the arguments as [`View::args`] gives them.
 #[derive(Debug)]
 pub(crate) struct CallArgs {
     /// Those of all calls, one call after the other.

@@ -10,7 +10,7 @@ use crate::tools::shell::ShellEffect;
 use crate::tools::{patch, script};
 use secateur_condense::looks_like_log;
 
-/// See the module.
+/// What calls and results are about: the kind of tool, and the file.
 #[derive(Debug)]
 pub struct ToolFacts {
     classes: Vec<Option<ToolClass>>,

@@ -10,18 +10,18 @@ use serde_json::json;
 use crate::conversation::{Step, assistant, body, failed, policy, run, tool, user};
 
 const LISTS: [&[&str]; 7] = [
-    &["repeated-lines"],
     &["stale-results"],
     &["failed-inputs"],
     &["replaced-text"],
     &["old-thinking"],
+    &["repeated-lines"],
     &["repeated-lines", "failed-inputs", "old-thinking"],
     &["repeated-lines", "old-thinking", "middle-turns"],
 ];
 
-/// The lists in which a strategy is alone settle in one run. Of several, one may give a cut back because another
-/// takes what its note points at, and find a smaller one next time.
-const SETTLE_AT_ONCE: usize = 5;
+/// The first lists settle in one run. Where lines became a note, the lines around it may be repeated ones of another
+/// result; and of several strategies, one may give a cut back because another takes what its note points at.
+const SETTLE_AT_ONCE: usize = 4;
 const RUNS_TO_SETTLE: usize = 4;
 
 fn lines(from: usize, count: usize) -> String {

@@ -14,6 +14,7 @@ use super::{Database, Store};
 use crate::entry::Entry;
 use crate::error::LedgerError;
 use crate::ingest::Sight;
+use crate::private;
 use crate::sheaf::Sheaf;
 
 const PAGE_BYTES: u32 = 16 << 10;
@@ -27,16 +28,22 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, read_only: bool) -> Result<Self, LedgerError> {
-        let connection = match Self::connect(path, read_only) {
-            Err(error) if read_only && cannot_write(&error) => open_untouched(path, &error),
-            connected => connected.map_err(|error| error.to_string()),
-        };
-        let connection = connection.map_err(|reason| LedgerError::File {
+        let unusable = |reason: String| LedgerError::File {
             path: path.to_owned(),
             reason,
-        })?;
+        };
+        let connection = match Self::connect(path, read_only) {
+            Err(error) if read_only && cannot_write(&error) => {
+                open_untouched(path, &error).map_err(unusable)
+            }
+            Err(error) if !read_only && may_pass(path, &error) => Err(LedgerError::FileAway {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            }),
+            connected => connected.map_err(|error| unusable(error.to_string())),
+        };
         Ok(Self {
-            connection,
+            connection: connection?,
             rows: Rows::new(),
         })
     }
@@ -49,6 +56,9 @@ impl Sqlite {
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
         };
+        if !read_only {
+            make_private(path);
+        }
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(Duration::from_secs(5))?;
         if !read_only {
@@ -72,6 +82,34 @@ fn set_up(connection: Connection, cache_kib: i32) -> rusqlite::Result<Connection
     // A file that is not a database shows it at the first read.
     connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))?;
     Ok(connection)
+}
+
+/// SQLite gives the files beside its database the rights of the database, and so does this where they are there already.
+fn make_private(path: &Path) {
+    private::create_file(path);
+    for ending in ["-wal", "-shm"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(ending);
+        private::narrow_file(Path::new(&beside));
+    }
+}
+
+/// Whether it is the disk's fault, so that the same may succeed later. A folder that is not there is a mistake in the
+/// configuration.
+fn may_pass(path: &Path, error: &rusqlite::Error) -> bool {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let is_passing = matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+        )
+    );
+    is_passing && folder.is_none_or(Path::is_dir)
 }
 
 /// SQLite writes beside a file also to read it.

@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 
 use ring::hmac;
 use secateur_ledger::Millis;
+use secateur_ledger::shown::is_unseen;
 
 use super::token::{PortalToken, random};
 use crate::PortalError;
-use crate::markup::is_unseen;
 
 /// Longer names are cut.
 const MAX_NAME_CHARS: usize = 40;

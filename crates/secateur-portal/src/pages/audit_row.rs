@@ -299,6 +299,13 @@ fn settled(row: &Row, plan: Option<&PlanView>) -> Vec<Fact> {
         ),
         fact("Cache", plan.map_or("", |plan| plan.cache_read.as_str())),
         fact(
+            "Provider's counts",
+            plan.filter(|plan| plan.usage_implausible).map_or(
+                "",
+                |_| "cannot all be true: left out, or cut to what is possible",
+            ),
+        ),
+        fact(
             "Prediction against bill",
             off.map_or(String::new(), |(predicted, billed)| {
                 off_by(predicted, billed)
@@ -364,7 +371,7 @@ impl AuditRowPage {
             chain: row.steps.iter().map(link).collect(),
             has_unread_plan: row.plan.is_some() && plan.is_none(),
             settled: settled(row, plan.as_ref()),
-            plan,
+            plan: plan.filter(|plan| plan.is_report),
             receipt: receipt(row),
             is_loss: row.receipt.saved_usd.is_some_and(|saved| saved < 0.0),
             captured: texts,

@@ -1,5 +1,6 @@
 //! One file per page: what it shows, made from what the ledger told.
 
+pub(crate) mod astray;
 pub(crate) mod audit_list;
 pub(crate) mod audit_row;
 pub(crate) mod kept_text;

@@ -4,6 +4,7 @@ use askama::Template;
 use secateur_ledger::moment::{Moment, midnight};
 use secateur_ledger::{Row, StackEvent, StackEventKind, Totals};
 
+use super::astray::Astray;
 use super::timeline::Entry;
 use super::trend;
 use crate::link;
@@ -58,6 +59,7 @@ pub(crate) struct StartPage {
     shell: Shell,
     day: String,
     is_empty: bool,
+    astray: Astray,
     tiles: Vec<Tile>,
     charts: Vec<Markup>,
     workloads: Vec<WorkloadLine>,
@@ -190,7 +192,7 @@ fn trouble(since: &str) -> String {
 }
 
 impl StartPage {
-    pub(crate) fn of(data: &StartData, shell: Shell) -> Self {
+    pub(crate) fn of(data: &StartData, astray: Astray, shell: Shell) -> Self {
         let midnight = Moment(midnight(shell.made.0));
         let is_rollback = |event: &&StackEvent| {
             event.kind == StackEventKind::RolledBack && event.at >= midnight.0
@@ -214,6 +216,7 @@ impl StartPage {
         Self {
             day: midnight.day(),
             is_empty: data.recent.is_empty(),
+            astray,
             tiles: tiles(data, rollbacks, &midnight.field()),
             charts: vec![
                 trend::context(&data.recent).figure(),

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::store::PastRequest;
 use crate::access::Grant;
-use crate::handle::Shared;
+use crate::handle::{Shared, named_workloads};
 use crate::own_endpoint::{self, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
@@ -46,6 +46,9 @@ pub(crate) async fn respond(
         Ok(grant) => grant,
         Err(refusal) => return refusal.response(route.error_shape()).map(ClientBody::full),
     };
+    if let Err(refusal) = grant.check_workload(&named_workloads(&route, &head.headers)) {
+        return refusal.response(route.error_shape()).map(ClientBody::full);
+    }
     if head.method != Method::POST {
         return error(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -71,8 +74,8 @@ pub(crate) async fn respond(
     let known = shared.canary.past_request(&posted.request_id).await;
     // A key of another workload learns no more than somebody who guesses.
     let may = |past: &PastRequest| {
-        let of_key = grant.key().and_then(|key| key.workload.as_ref());
-        of_key.is_none_or(|workload| *workload.name == past.workload)
+        let of_key = grant.key();
+        of_key.is_none_or(|key| *key.workload.name == past.workload)
     };
     let found = known.filter(may).and_then(|past| {
         let workload = config.workloads.get(&past.workload)?;

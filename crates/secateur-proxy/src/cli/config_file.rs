@@ -4,10 +4,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::CommandError;
-use crate::config::{Config, ConfigError, Secret, TEMPLATE, Workload};
+use crate::config::{BUILT_IN, Config, ConfigError, TEMPLATE};
+use crate::folders::config_folder;
 
 /// The file that is looked for where none is named.
 pub const CONFIG_NAME: &str = "secateur.toml";
+
+/// The configuration that is used without a file.
+///
+/// # Errors
+/// Never, while the built-in text is valid.
+pub fn built_in_config() -> Result<Config, CommandError> {
+    Ok(Config::read("built-in", BUILT_IN, Path::new("."), &env)?)
+}
 
 /// Reads a configuration file. The environment gives the credentials that it names.
 ///
@@ -22,9 +31,9 @@ pub fn load_config(path: &Path) -> Result<Config, CommandError> {
 /// # Errors
 /// The file cannot be read, or does not say where its ledger is.
 pub fn ledger_url(named: Option<PathBuf>) -> Result<String, CommandError> {
-    let url = match find(named) {
+    let url = match find_config(named) {
         Some(path) => load(&path, Config::read_ledger_url)?,
-        None => Secret::new(&secateur_ledger::default_url(Path::new(""))),
+        None => Config::read_ledger_url("built-in", BUILT_IN, Path::new(""), &env)?,
     };
     Ok(url.reveal().to_owned())
 }
@@ -37,7 +46,6 @@ fn load<T>(path: &Path, read: Read<T>) -> Result<T, CommandError> {
         source,
     })?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let env = |name: &str| std::env::var(name).ok();
     Ok(read(&path.display().to_string(), &text, folder, &env)?)
 }
 
@@ -49,14 +57,24 @@ pub fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), 
     if path.exists() && !force {
         return Err(CommandError::Exists(path.to_owned()));
     }
-    std::fs::write(path, TEMPLATE).map_err(|source| CommandError::File {
+    let written = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => std::fs::create_dir_all(folder),
+        _ => Ok(()),
+    }
+    .and_then(|()| std::fs::write(path, TEMPLATE));
+    written.map_err(|source| CommandError::File {
         path: path.to_owned(),
         source,
     })?;
+    let is_found = path == Path::new(CONFIG_NAME) || user_config().as_deref() == Some(path);
+    let option = if is_found {
+        String::new()
+    } else {
+        format!(" --config {}", path.display())
+    };
     writeln!(
         out,
-        "Wrote {}. Next: secateur serve --config {}",
-        path.display(),
+        "Wrote {}: workload `agent` with preset `steady`. Next: secateur serve{option}",
         path.display()
     )?;
     Ok(())
@@ -83,14 +101,11 @@ pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError
             out,
             "workload     {:<12} {}",
             workload.name,
-            describe(workload)
+            workload.describe()
         )?;
     }
     for key in &config.keys {
-        let workload = key
-            .workload
-            .as_ref()
-            .map_or("any", |workload| &workload.name);
+        let workload = &key.workload.name;
         writeln!(out, "key          {:<12} workload {workload}", key.name)?;
     }
     if !config.is_loopback() && config.keys.is_empty() {
@@ -109,34 +124,22 @@ pub fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError
     Ok(())
 }
 
-fn describe(workload: &Workload) -> String {
-    let mut mechanics = Vec::new();
-    if let Some(policy) = &workload.policy {
-        let strategies = policy.strategies();
-        let names: Vec<&str> = strategies.iter().map(|strategy| strategy.id().0).collect();
-        if !names.is_empty() {
-            mechanics.push(format!("prunes ({})", names.join(", ")));
-        }
-        if policy.m3.is_active() {
-            mechanics.push("compresses white space".to_owned());
-        }
-    }
-    if workload.schema.is_some() {
-        mechanics.push("asks for a schema".to_owned());
-    }
-    if workload.routes.is_some() {
-        mechanics.push("routes to cheaper models".to_owned());
-    }
-    if mechanics.is_empty() {
-        "passes through".to_owned()
-    } else {
-        mechanics.join(", ")
-    }
+/// The user's own configuration file, whether or not it exists.
+#[must_use]
+pub fn user_config() -> Option<PathBuf> {
+    Some(config_folder(&env)?.join(CONFIG_NAME))
 }
 
-/// The named file, or the usual one where it exists.
-pub(super) fn find(named: Option<PathBuf>) -> Option<PathBuf> {
-    named.or_else(|| Some(PathBuf::from(CONFIG_NAME)).filter(|path| path.exists()))
+/// The named file, else `secateur.toml` in this folder, else the user's own, where they exist.
+#[must_use]
+pub fn find_config(named: Option<PathBuf>) -> Option<PathBuf> {
+    let exists = |path: &PathBuf| path.exists();
+    let here = || Some(PathBuf::from(CONFIG_NAME)).filter(exists);
+    named.or_else(here).or_else(|| user_config().filter(exists))
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 #[cfg(test)]
@@ -183,7 +186,7 @@ mod tests {
         config_check(&path, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert!(
-            out.contains("is valid") && out.contains("coding       passes through"),
+            out.contains("is valid") && out.contains("agent        prunes ("),
             "{out}"
         );
         std::fs::remove_dir_all(folder).unwrap();

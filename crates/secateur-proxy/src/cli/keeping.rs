@@ -1,5 +1,6 @@
 //! The ledger behind a proxy, and the pages over it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use secateur_ledger::{Ledger, LedgerOptions};
@@ -35,6 +36,7 @@ pub(crate) async fn attach(
             config: Arc::clone(&parts.config),
             portal: portal.clone(),
             listen: config.listen,
+            untouched: Arc::clone(&parts.untouched),
         });
         match made {
             Ok(pages) => parts.pages = Some(pages),
@@ -74,10 +76,31 @@ pub(super) fn set_limits(ledger: &Ledger, config: &Config) {
     }
 }
 
+/// The folder of a ledger that is a file.
+fn sqlite_folder(url: &str) -> Option<&Path> {
+    let folder = Path::new(url.strip_prefix("sqlite:")?).parent()?;
+    (!folder.as_os_str().is_empty()).then_some(folder)
+}
+
+/// Creates a folder that only its owner may look into; one that is there stays as it is.
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 async fn open(config: &Config) -> Result<Option<Ledger>, CommandError> {
     let Some(ledger) = &config.ledger else {
         return Ok(None);
     };
+    if let Some(folder) = sqlite_folder(ledger.url.reveal()) {
+        create_folder(folder).map_err(|source| CommandError::File {
+            path: folder.to_owned(),
+            source,
+        })?;
+    }
     let mut options = LedgerOptions::new(ledger.url.reveal(), &ledger.spool_dir);
     options.keep_days = ledger.keep_days;
     options.capture_key = ledger.capture_key.map(|key| key.0);

@@ -2,7 +2,9 @@
 
 mod canary;
 mod config_file;
+mod embedded;
 mod keeping;
+mod reach;
 mod reload;
 mod serve;
 mod signals;
@@ -10,9 +12,14 @@ mod signals;
 pub use crate::demo::{DemoOptions, demo};
 pub use crate::recall::{McpOptions, mcp};
 pub use canary::{ResumeOptions, canary_list, canary_resume};
-pub use config_file::{CONFIG_NAME, config_check, config_init, ledger_url, load_config};
+pub use config_file::{
+    CONFIG_NAME, built_in_config, config_check, config_init, find_config, ledger_url, load_config,
+    user_config,
+};
+pub use embedded::Embedded;
 pub(crate) use keeping::attach;
-pub use serve::{ServeOptions, serve};
+pub use reach::{Reached, reach};
+pub use serve::{Announce, ServeOptions, Started, serve};
 pub(crate) use signals::Signals;
 
 use std::path::PathBuf;

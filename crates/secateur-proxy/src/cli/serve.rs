@@ -1,13 +1,15 @@
 //! `secateur serve`: runs until it is told to stop.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::config_file::{find, load_config};
+use super::CommandError;
+use super::config_file::{built_in_config, find_config, load_config};
 use super::keeping::{attach, set_limits};
-use super::reload::Changes;
+use super::reload::{Changes, reload};
 use super::signals::{Signal, Signals};
-use super::{CONFIG_NAME, CommandError};
 use crate::config::{Config, LogFormat};
 use crate::pages::MakePages;
 use crate::server::{Proxy, ProxyParts};
@@ -16,7 +18,7 @@ use crate::surface::Log;
 /// What `secateur serve` is given.
 #[derive(Clone, Default)]
 pub struct ServeOptions {
-    /// The configuration file. Default `secateur.toml` where it exists, else built-in defaults.
+    /// The configuration file. Default `secateur.toml` in this folder, else the user's own, else what is built in.
     pub config: Option<PathBuf>,
     /// Overrides the file's address.
     pub listen: Option<SocketAddr>,
@@ -26,6 +28,24 @@ pub struct ServeOptions {
     pub open: bool,
     /// Makes the pages over the ledger.
     pub pages: Option<MakePages>,
+    /// Greets people on a terminal, in place of the line `listening`.
+    pub announce: Option<Announce>,
+}
+
+/// What people on a terminal are told when the proxy has started.
+pub type Announce = Arc<dyn Fn(&Started) + Send + Sync>;
+
+/// A proxy that has just started.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// Its base URL.
+    pub url: String,
+    /// What it does.
+    pub config: Arc<Config>,
+    /// The configuration file; `None`: what is built in.
+    pub file: Option<PathBuf>,
+    /// Why there is no portal; `None`: there is one.
+    pub no_portal: Option<String>,
 }
 
 impl std::fmt::Debug for ServeOptions {
@@ -43,13 +63,13 @@ impl ServeOptions {
     fn read(&self, path: Option<&PathBuf>) -> Result<Config, CommandError> {
         let mut config = match path {
             Some(path) => load_config(path)?,
-            None => Config::read(CONFIG_NAME, "", std::path::Path::new("."), &|_| None)?,
+            None => built_in_config()?,
         };
         if let Some(listen) = self.listen {
             config.listen = listen;
         }
         if let Some(log) = self.log {
-            config.log = log;
+            config.log = Some(log);
         }
         Ok(config)
     }
@@ -60,9 +80,9 @@ impl ServeOptions {
 /// # Errors
 /// The configuration is wrong, or the proxy cannot start.
 pub fn serve(options: ServeOptions) -> Result<(), CommandError> {
-    let path = find(options.config.clone());
+    let path = find_config(options.config.clone());
     let config = options.read(path.as_ref())?;
-    let log = Log::to_stderr(config.log);
+    let log = Log::to_stderr(config.log.unwrap_or_else(usual_format));
     quiet_panics(log.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -71,6 +91,29 @@ pub fn serve(options: ServeOptions) -> Result<(), CommandError> {
     let result = runtime.block_on(run(options, path, config, log));
     runtime.shutdown_timeout(grace.min(std::time::Duration::from_secs(1)));
     result
+}
+
+/// Lines for people on a terminal, JSON for programs.
+fn usual_format() -> LogFormat {
+    if std::io::stderr().is_terminal() {
+        LogFormat::Pretty
+    } else {
+        LogFormat::Json
+    }
+}
+
+fn tell_started(log: &Log, started: &Started, announce: Option<&Announce>) {
+    let is_for_people = log.is_pretty() && std::io::stderr().is_terminal();
+    if let Some(announce) = announce.filter(|_| is_for_people) {
+        return announce(started);
+    }
+    let file = started.file.as_ref();
+    let source = file.map_or("built-in".to_owned(), |path| path.display().to_string());
+    let fields = [
+        ("url", started.url.as_str().into()),
+        ("config", source.into()),
+    ];
+    log.line("info", "listening", &fields);
 }
 
 async fn run(
@@ -84,15 +127,15 @@ async fn run(
     parts.open = options.open;
     parts.log = log.clone();
     let ledger = attach(&mut parts, options.pages.as_ref(), &log).await?;
+    let no_portal = parts.pages.is_none().then(|| parts.no_pages.clone());
     let proxy = Proxy::start(parts).await?;
-    let source = path
-        .as_ref()
-        .map_or("built-in".to_owned(), |path| path.display().to_string());
-    log.line(
-        "info",
-        "listening",
-        &[("url", proxy.url().into()), ("config", source.into())],
-    );
+    let started = Started {
+        url: proxy.url(),
+        config: proxy.config(),
+        file: path.clone(),
+        no_portal,
+    };
+    tell_started(&log, &started, options.announce.as_ref());
     let mut signals = Signals::new()?;
     loop {
         let changed = async {
@@ -106,7 +149,14 @@ async fn run(
             signal = signals.next() => if signal == Signal::Stop { break },
         }
         if let Some(path) = &path {
-            reload(&proxy, &options, path, &log, &mut changes);
+            reload(
+                &proxy,
+                || options.read(Some(path)),
+                path,
+                &log,
+                &mut changes,
+            )
+            .await;
             if let Some(ledger) = &ledger {
                 set_limits(ledger, &proxy.config());
             }
@@ -142,37 +192,6 @@ async fn run(
     log.line("info", "stopped", &left);
     log.flush();
     Ok(())
-}
-
-fn reload(
-    proxy: &Proxy,
-    options: &ServeOptions,
-    path: &PathBuf,
-    log: &Log,
-    changes: &mut Option<Changes>,
-) {
-    let refused = |reason: String| {
-        proxy.refused_reload();
-        log.line("error", "config_refused", &[("reason", reason.into())]);
-    };
-    match options.read(Some(path)) {
-        Ok(config) => {
-            let watched = Changes::watch(path, &config);
-            match proxy.reload(config) {
-                Ok(()) => {
-                    *changes = Some(watched);
-                    log.line("info", "config_reloaded", &[]);
-                }
-                Err(error) => log.line(
-                    "error",
-                    "config_refused",
-                    &[("reason", error.to_string().into())],
-                ),
-            }
-        }
-        Err(CommandError::Config(error)) => refused(error.brief()),
-        Err(error) => refused(error.to_string()),
-    }
 }
 
 /// A panic's message can quote the text that it happened on, so only its place is logged.

@@ -10,19 +10,35 @@ use super::storage::{RawCapture, RawLedger, RawPortal};
 
 /// Who serves models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Provider {
     /// OpenAI, and whatever speaks like it.
     Openai,
     /// Anthropic.
     Anthropic,
-    /// Google.
+    /// Google's Gemini API.
     Gemini,
+    /// Amazon Bedrock.
+    Bedrock,
+    /// Google's Vertex AI.
+    Vertex,
+    /// Google's Gemini Code Assist.
+    CodeAssist,
+    /// Azure OpenAI.
+    Azure,
 }
 
 impl Provider {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Openai, Self::Anthropic, Self::Gemini];
+    pub const ALL: [Self; 7] = [
+        Self::Openai,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Bedrock,
+        Self::Vertex,
+        Self::CodeAssist,
+        Self::Azure,
+    ];
 
     /// Its name in configuration, logs and metrics.
     #[must_use]
@@ -31,6 +47,21 @@ impl Provider {
             Self::Openai => "openai",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
+            Self::Bedrock => "bedrock",
+            Self::Vertex => "vertex",
+            Self::CodeAssist => "code_assist",
+            Self::Azure => "azure",
+        }
+    }
+
+    /// Where its requests go unless the configuration says otherwise; `None`: nowhere. The hosts of clouds are the
+    /// customer's own.
+    pub(super) fn built_in_base(self) -> Option<&'static str> {
+        match self {
+            Self::Openai => Some("https://api.openai.com"),
+            Self::Anthropic => Some("https://api.anthropic.com"),
+            Self::Gemini => Some("https://generativelanguage.googleapis.com"),
+            Self::Bedrock | Self::Vertex | Self::CodeAssist | Self::Azure => None,
         }
     }
 }
@@ -52,7 +83,7 @@ pub enum LogFormat {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct File {
     pub(super) listen: Option<Spanned<String>>,
-    pub(super) log: LogFormat,
+    pub(super) log: Option<LogFormat>,
     pub(super) max_body_mb: Option<Spanned<usize>>,
     pub(super) max_buffered_mb: Option<Spanned<usize>>,
     pub(super) max_connections: Option<Spanned<usize>>,
@@ -73,8 +104,27 @@ pub(super) struct RawUpstreams {
     pub(super) openai: Option<Spanned<String>>,
     pub(super) anthropic: Option<Spanned<String>>,
     pub(super) gemini: Option<Spanned<String>>,
+    pub(super) bedrock: Option<Spanned<String>>,
+    pub(super) vertex: Option<Spanned<String>>,
+    pub(super) code_assist: Option<Spanned<String>>,
+    pub(super) azure: Option<Spanned<String>>,
     /// For all upstreams; not in a workload.
     pub(super) ca_file: Option<Spanned<PathBuf>>,
+}
+
+impl RawUpstreams {
+    pub(super) fn of(&self, provider: Provider) -> Option<&Spanned<String>> {
+        let url = match provider {
+            Provider::Openai => &self.openai,
+            Provider::Anthropic => &self.anthropic,
+            Provider::Gemini => &self.gemini,
+            Provider::Bedrock => &self.bedrock,
+            Provider::Vertex => &self.vertex,
+            Provider::CodeAssist => &self.code_assist,
+            Provider::Azure => &self.azure,
+        };
+        url.as_ref()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -202,6 +252,10 @@ pub(super) struct RawKey {
     pub(super) workload: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) credential_env: BTreeMap<Provider, Spanned<String>>,
+    #[serde(default)]
+    pub(super) models: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub(super) paths: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) requests_per_minute: u32,
 }

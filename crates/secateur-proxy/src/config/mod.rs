@@ -3,12 +3,15 @@
 //! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
 
 mod canary;
+mod describe;
 mod error;
 mod file;
+mod name_patterns;
 mod policy_text;
 mod resolve;
 mod storage;
 mod template;
+mod upstreams;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,8 +25,10 @@ use secateur_core::policy::Policy;
 
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
+pub use name_patterns::NamePatterns;
 pub use storage::{CaptureConfig, CaptureKey, LedgerConfig, MIN_TOKEN_CHARS, PortalConfig};
-pub use template::TEMPLATE;
+pub use template::{BUILT_IN, TEMPLATE};
+pub use upstreams::Upstreams;
 
 use crate::canary::{CanaryOptions, ScorerOptions};
 use crate::limits::{Pace, TimeBudget};
@@ -102,29 +107,6 @@ impl Timeouts {
     }
 }
 
-/// One base URL per provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstreams {
-    /// OpenAI, and whatever speaks like it.
-    pub openai: Uri,
-    /// Anthropic.
-    pub anthropic: Uri,
-    /// Gemini.
-    pub gemini: Uri,
-}
-
-impl Upstreams {
-    /// The base URL for a provider.
-    #[must_use]
-    pub fn of(&self, provider: Provider) -> &Uri {
-        match provider {
-            Provider::Openai => &self.openai,
-            Provider::Anthropic => &self.anthropic,
-            Provider::Gemini => &self.gemini,
-        }
-    }
-}
-
 /// A named client configuration.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -169,10 +151,14 @@ pub struct ClientKey {
     pub name: Arc<str>,
     /// SHA-256 of the key.
     pub sha256: [u8; 32],
-    /// The workload that its requests belong to; `None` lets the request choose.
-    pub workload: Option<Arc<Workload>>,
+    /// The workload that its requests belong to.
+    pub workload: Arc<Workload>,
     /// What is sent to each provider in place of the key.
     pub credentials: BTreeMap<Provider, Secret>,
+    /// The models that it may ask; `None`: all.
+    pub models: Option<NamePatterns>,
+    /// Paths that it may call besides the endpoints of models.
+    pub paths: NamePatterns,
     /// Requests in a minute; 0 is no limit.
     pub requests_per_minute: u32,
 }
@@ -203,8 +189,8 @@ pub type LiveConfig = Arc<ArcSwap<Config>>;
 pub struct Config {
     /// Where the proxy listens.
     pub listen: SocketAddr,
-    /// How log lines look.
-    pub log: LogFormat,
+    /// How log lines look; `None`: for people on a terminal, else JSON.
+    pub log: Option<LogFormat>,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
     /// The most bytes of bodies that are held in memory at a time, of all requests together.
@@ -232,6 +218,7 @@ pub struct Config {
     /// Other files that were read: policies and schemas.
     pub files: Vec<std::path::PathBuf>,
     default: Arc<Workload>,
+    names_workloads: bool,
 }
 
 impl Config {
@@ -269,19 +256,32 @@ impl Config {
         &self.default
     }
 
+    /// Whether the file has any workload.
+    #[must_use]
+    pub fn names_workloads(&self) -> bool {
+        self.names_workloads
+    }
+
+    /// The names of the workloads that change requests, sorted.
+    pub fn changing_workloads(&self) -> impl Iterator<Item = &str> {
+        let all = self.workloads.values();
+        all.filter(|workload| workload.has_mechanics())
+            .map(|workload| &*workload.name)
+    }
+
     /// Every address that requests go to: providers, judges, the collector of traces.
     pub(crate) fn addresses(&self) -> Vec<Uri> {
         let of_workload = |workload: &Arc<Workload>| {
-            let Upstreams {
-                openai,
-                anthropic,
-                gemini,
-            } = workload.upstreams.clone();
+            let upstreams: Vec<Uri> = workload
+                .upstreams
+                .all()
+                .map(|(_, url)| url.clone())
+                .collect();
             let judge = match &workload.canary.scorer {
                 ScorerOptions::Http { url, .. } => Some(url.clone()),
                 ScorerOptions::Deterministic | ScorerOptions::Command(_) => None,
             };
-            [openai, anthropic, gemini].into_iter().chain(judge)
+            upstreams.into_iter().chain(judge)
         };
         let traces = self.otlp.iter().map(|otlp| otlp.endpoint.clone());
         let workloads = self.workloads.values().flat_map(of_workload);

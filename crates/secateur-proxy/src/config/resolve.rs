@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Uri;
+use secateur_core::policy::{meant, plain_words};
 use toml::Spanned;
 
 use super::error::ConfigError;
 use super::file::{File, RawTimeouts};
 use super::{
-    Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, Secret, SummaryStore, Timeouts, Upstreams,
-    Workload,
+    ClientKey, Config, DEFAULT_WORKLOAD, LedgerConfig, Otlp, Secret, SummaryStore, Timeouts,
+    Upstreams, Workload,
 };
 use crate::limits::TimeBudget;
 use crate::summary::SummaryBudget;
@@ -28,7 +28,7 @@ pub(super) struct Reader<'r> {
     name: &'r str,
     text: &'r str,
     pub(super) folder: &'r Path,
-    env: &'r dyn Fn(&str) -> Option<String>,
+    pub(super) env: &'r dyn Fn(&str) -> Option<String>,
     files: RefCell<Vec<PathBuf>>,
 }
 
@@ -66,7 +66,12 @@ fn parse<'r>(
 ) -> Result<(Reader<'r>, File), ConfigError> {
     let file = toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
-        ConfigError::at(name, text, at, error.message())
+        let plain = plain_words(error.message());
+        let message = match meant(error.message()) {
+            Some(hint) => format!("{plain}: {hint}"),
+            None => plain,
+        };
+        ConfigError::at(name, text, at, message)
     })?;
     let reader = Reader {
         name,
@@ -93,6 +98,18 @@ fn cannot_capture(
     Some(format!("workload.{}.capture needs {needs}", capturing.name))
 }
 
+/// What is wrong where two keys are one: it would belong to one workload or the other, and share a rate.
+fn same_keys(keys: &[ClientKey]) -> Option<String> {
+    keys.iter().enumerate().find_map(|(at, key)| {
+        let mut others = keys.iter().skip(at + 1);
+        let other = others.find(|other| other.name == key.name || other.sha256 == key.sha256)?;
+        Some(match other.name == key.name {
+            true => format!("two keys have the name `{}`", key.name),
+            false => format!("the keys `{}` and `{}` are the same", key.name, other.name),
+        })
+    })
+}
+
 /// What one address may take, so that it cannot take everything.
 fn most_of(max_connections: usize) -> usize {
     (max_connections * 3 / 4).max(1)
@@ -113,14 +130,8 @@ impl Reader<'_> {
             })?,
             None => SocketAddr::from(([127, 0, 0, 1], 8787)),
         };
-        let upstreams = self.upstreams(
-            &file.upstream,
-            &Upstreams {
-                openai: Uri::from_static("https://api.openai.com"),
-                anthropic: Uri::from_static("https://api.anthropic.com"),
-                gemini: Uri::from_static("https://generativelanguage.googleapis.com"),
-            },
-        )?;
+        let upstreams = self.upstreams(&file.upstream, &Upstreams::default())?;
+        let names_workloads = !file.workload.is_empty();
         let mut workloads = BTreeMap::new();
         for (name, raw) in file.workload {
             let span = name.span();
@@ -159,6 +170,9 @@ impl Reader<'_> {
         let default = Arc::clone(default);
         let keys = file.key.into_iter().map(|key| self.key(key, &workloads));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        if let Some(words) = same_keys(&keys) {
+            return Err(ConfigError::at(self.name, self.text, None, words));
+        }
         let otlp = match file.otlp {
             Some(otlp) => Some(Otlp {
                 endpoint: self.url(&otlp.endpoint)?,
@@ -196,6 +210,7 @@ impl Reader<'_> {
             },
             files: self.files.take(),
             default,
+            names_workloads,
         })
     }
 

@@ -11,6 +11,7 @@ use toml::Spanned;
 use super::Secret;
 use super::error::ConfigError;
 use super::resolve::Reader;
+use crate::folders::data_folder;
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -72,7 +73,7 @@ impl Default for RawCapture {
 }
 
 /// Where rows go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerConfig {
     /// `sqlite:PATH` or `postgres://…`; a password may be in it.
     pub url: Secret,
@@ -88,7 +89,7 @@ pub struct LedgerConfig {
 pub const MIN_TOKEN_CHARS: usize = 16;
 
 /// Shown nowhere.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CaptureKey(pub [u8; 32]);
 
 impl std::fmt::Debug for CaptureKey {
@@ -98,7 +99,7 @@ impl std::fmt::Debug for CaptureKey {
 }
 
 /// How the portal is reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalConfig {
     /// What opens it; `None`: nothing, on loopback alone.
     pub token: Option<Secret>,
@@ -125,16 +126,18 @@ impl Reader<'_> {
         if !raw.enabled {
             return Ok(None);
         }
-        let folder = self.folder;
         let url = self.ledger_url(&raw)?;
-        let spool_dir = raw.spool_dir.unwrap_or_else(|| SPOOL_FOLDER.into());
+        let spool_dir = match raw.spool_dir {
+            Some(folder) => self.folder.join(folder),
+            None => self.data_folder().join(SPOOL_FOLDER),
+        };
         let capture_key = match &raw.capture_key_env {
             Some(variable) => Some(self.capture_key(variable)?),
             None => None,
         };
         Ok(Some(LedgerConfig {
             url,
-            spool_dir: folder.join(spool_dir),
+            spool_dir,
             keep_days: raw.keep_days,
             capture_key,
         }))
@@ -148,8 +151,16 @@ impl Reader<'_> {
             }
             (Some(url), None) => self.written_url(url),
             (None, Some(variable)) => self.secret(variable),
-            (None, None) => Ok(Secret::new(&secateur_ledger::default_url(self.folder))),
+            (None, None) => Ok(Secret::new(&secateur_ledger::default_url(
+                &self.data_folder(),
+            ))),
         }
+    }
+
+    /// Where data goes if the configuration does not say: the platform's folder, or beside the configuration if there is no
+    /// such folder.
+    fn data_folder(&self) -> PathBuf {
+        data_folder(self.env).unwrap_or_else(|| self.folder.to_owned())
     }
 
     /// Files stand relative to the configuration.
@@ -222,7 +233,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where rows wait beside the configuration.
+/// Where rows wait, in the data folder.
 const SPOOL_FOLDER: &str = "secateur-spool";
 
 fn decode_hex(text: &str) -> Option<[u8; 32]> {

@@ -1,13 +1,17 @@
 //! The file that `secateur config init` writes.
 
-/// A valid configuration that explains every key. As it stands it prunes nothing.
+/// What a proxy does without a configuration file.
+pub const BUILT_IN: &str = "[workload.agent]\npreset = \"steady\"\n";
+
+/// A valid configuration that explains every key. As it stands it does what [`BUILT_IN`] does.
 pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is commented out shows its default.
-# Check with `secateur config check`; a running proxy takes a changed file over by itself.
+# Check with `secateur config check`; a running proxy takes a changed file over by itself, unless it takes all
+# keys, the portal's token, all workloads or an upstream away: that needs a restart.
 
 # Where the proxy listens. Anything but loopback needs client keys (below) or `--open`.
 # listen = "127.0.0.1:8787"
 
-# Log lines on standard error: "json", "pretty" or "off".
+# Log lines on standard error: "json", "pretty" or "off". By default "pretty" on a terminal, else "json".
 # log = "json"
 
 # Larger request bodies are answered with 413.
@@ -22,6 +26,11 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # openai = "https://api.openai.com"
 # anthropic = "https://api.anthropic.com"
 # gemini = "https://generativelanguage.googleapis.com"
+# Clouds have no default: without one their paths are answered with 404.
+# bedrock = "https://bedrock-runtime.us-east-1.amazonaws.com"
+# vertex = "https://us-east5-aiplatform.googleapis.com"
+# code_assist = "https://cloudcode-pa.googleapis.com"
+# azure = "https://RESOURCE.openai.azure.com"
 # ca_file = "ca.pem" # certificates to trust besides the system's, read at the start
 
 [timeouts]
@@ -34,22 +43,23 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # min_bytes_per_s = 4096 # for bodies in both directions, once these times are used up by waiting
 # shutdown_s = 120
 
-# A workload is chosen by the base URL (http://127.0.0.1:8787/w/coding) or by the header
-# `x-secateur-workload: coding`. Requests that name none belong to `default`, where nothing is on.
-[workload.coding]
-# preset = "steady"           # "steady-rag" for retrieved documents; see `secateur presets`
-# policy_file = "coding.toml" # a policy of your own, or tables right here:
-# budget_ms = 500             # the original goes out when decoding and the mechanics run longer than this
+# A workload is chosen by the base URL (http://127.0.0.1:8787/w/agent) or by the header
+# `x-secateur-workload: agent`. Requests that name none, or one that is not here, belong to `default`: nothing is on there,
+# and they are reported in the log, on the portal's first page and in the response header `x-secateur-untouched`.
+[workload.agent]
+preset = "steady"             # "steady-rag" for retrieved documents; see `secateur presets`
+# policy_file = "agent.toml"  # a policy of your own, or tables right here:
+# budget_ms = 500             # the original goes out when deagent and the mechanics run longer than this
 # budget_ms_per_mb = 100      # plus this for each MiB of the body; waiting for a slot may take as long again
 # retry_original = true       # the original goes out when the provider rejects the pruned body
-# provider = "anthropic"      # when path and headers do not tell
+# provider = "anthropic"      # whose all its paths are, but for those of clouds
 # upstream.openai = "http://127.0.0.1:11434"
 
 # holdout_pct = 0             # this share of the sessions goes unchanged, to compare the bill with
 
 # Whether answers get worse: a sample of the changed requests is also sent unchanged, in the background,
 # and the two answers are compared. A stack whose mean score falls under the floor is switched off.
-# [workload.coding.canary]
+# [workload.agent.canary]
 # sample_pct = 5
 # floor = 0.95
 # min_samples = 30
@@ -67,32 +77,32 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # min_strikes = 10            # bodies that the provider rejected
 # max_strike_pct = 5
 
-# [workload.coding.policy.m7]
+# [workload.agent.policy.m7]
 # enabled = true
 # strategies = ["middle-turns"]
 
 # Keeps the text that was cut, encrypted in the ledger, so that the portal shows before and after and a
 # model can ask for it (`secateur mcp`). Needs [ledger] capture_key_env.
-# [workload.coding.capture]
+# [workload.agent.capture]
 # max_mb = 256                # the oldest texts go first
 # max_age_hours = 168         # counted from the last request that cut the text
 # recall = true               # placeholders carry ids: [recall:…]
 
 # What `summarized-turns` with `summary = "model"` may spend. A request waits for its summary at most
 # wait_ms; a call may take timeout_ms and goes on when nobody waits. See docs/proxy.md.
-# [workload.coding.summary]
+# [workload.agent.summary]
 # wait_ms = 10000
 # timeout_ms = 30000
 # calls_per_minute = 30
 # max_tokens = 1024
 
 # M1: small requests without tools or images go to a cheaper model.
-# [workload.coding.route]
+# [workload.agent.route]
 # max_body_chars = 8000
 # models = { "gpt-5" = "gpt-5-mini" }
 
 # M8: answers follow this JSON schema unless the request asks for a format itself.
-# [workload.coding.expected_schema]
+# [workload.agent.expected_schema]
 # name = "answer"
 # schema_file = "answer.schema.json"
 
@@ -105,9 +115,9 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # The audit ledger: one row per request, no prompt text. PostgreSQL where several proxies share one.
 [ledger]
 # enabled = true
-# url = "sqlite:secateur-ledger.db"       # or "postgres://user@host/database?sslmode=verify-full"
+# url = "sqlite:secateur-ledger.db"       # beside this file; by default in the data folder (~/.local/share/secateur); or "postgres://user@host/database?sslmode=verify-full"
 # url_env = "DATABASE_URL"                # instead of url, where it holds a password
-# spool_dir = "secateur-spool"            # rows wait here while the database is gone
+# spool_dir = "secateur-spool"            # beside this file; by default in the data folder; rows wait here while the database is gone
 # keep_days = 90                          # 0 keeps rows for ever; daily sums always stay
 # capture_key_env = "SECATEUR_CAPTURE_KEY" # 64 hexadecimal digits: openssl rand -hex 32
 
@@ -120,13 +130,15 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # session_hours = 12
 
 # Virtual client keys. The proxy knows only their SHA-256 and sends the credential from the
-# environment variable in their place.
+# environment variable in their place. They call endpoints of models: to generate, to count, to list models.
 # [[key]]
 # name = "team-a"
 # sha256 = "…64 hex digits…"
-# workload = "coding"
+# workload = "agent"
 # credential_env = { anthropic = "ANTHROPIC_API_KEY", openai = "OPENAI_API_KEY" }
 # requests_per_minute = 600
+# models = ["claude-*", "gpt-5"] # all by default; * stands for anything
+# paths = ["/v1/embeddings"]     # besides the endpoints of models
 
 # Traces by OTLP over HTTP.
 # [otlp]

@@ -176,7 +176,7 @@ impl Folder {
         static STARTED: AtomicU64 = AtomicU64::new(0);
         let (process, number) = (std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(format!("secateur-demo-{process}-{number}"));
-        std::fs::create_dir_all(&path)?;
+        secateur_ledger::private::create_folder(&path, |_| true)?;
         Ok(Self(path))
     }
 }

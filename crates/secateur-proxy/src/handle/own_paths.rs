@@ -6,6 +6,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 
 use super::Shared;
+use super::status::STATUS_PATH;
 use crate::access::Grant;
 use crate::config::Config;
 use crate::own_names::{host_of, is_known_host};
@@ -21,6 +22,7 @@ pub(crate) fn own_path(
         return None;
     }
     let (status, kind, body) = match request.uri().path() {
+        STATUS_PATH => return Some(super::status::status(shared, request)),
         "/healthz" => (StatusCode::OK, "text/plain", "ok\n".to_owned()),
         "/readyz" if shared.is_draining.load(Ordering::Relaxed) => (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -55,7 +57,11 @@ pub(crate) fn own_path(
 }
 
 /// Whoever is on this machine, or has a client key. A page of another name that resolves to this machine is not on it.
-fn may_read_metrics(shared: &Shared, config: &Config, request: &Request<Incoming>) -> bool {
+pub(super) fn may_read_metrics(
+    shared: &Shared,
+    config: &Config,
+    request: &Request<Incoming>,
+) -> bool {
     let (headers, uri) = (request.headers(), request.uri());
     if config.is_loopback() {
         let portal = config.portal.as_ref();

@@ -16,6 +16,7 @@ use crate::encoding::Encoding;
 use crate::error_shape::Refusal;
 use crate::limits::OverBudget;
 use crate::pipeline::{Decided, Decision, Encoded, Job, decide};
+use crate::route::Route;
 use crate::summary::{Desk, Obtained, summary_request};
 use crate::upstream::OutBody;
 
@@ -37,6 +38,7 @@ pub(super) async fn prepare(
         body: original.clone(),
         dialect,
         path_model: arrival.route.path_model.clone(),
+        is_wrapped: arrival.route.is_wrapped(),
         workload: Arc::clone(&arrival.workload),
         engine: Arc::clone(&shared.engine),
         summaries: shared.summarizer.of(&arrival.workload),
@@ -107,7 +109,7 @@ async fn run_chain(
     let Some(body) = decided
         .body
         .clone()
-        .filter(|_| !decided.decision.wanted.is_empty())
+        .filter(|_| !decided.decision.wanted.is_empty() && !job.is_wrapped)
     else {
         return Ok(decided);
     };
@@ -140,10 +142,11 @@ async fn obtain(
     let prepare = |wanted: &WantedSummary| {
         let path = arrival.route.path_with_model(&wanted.model);
         let path = path.as_deref().unwrap_or(&arrival.route.path);
-        let path = path.replace(":streamGenerateContent", ":generateContent");
+        let path = Route::unstreamed(path);
         let empty = OutBody::Full(Full::default());
         let request = outgoing(arrival, &path, empty).ok()?;
-        summary_request(request, dialect, wanted, &arrival.workload)
+        let (provider, workload) = (arrival.route.provider, &arrival.workload);
+        summary_request(request, dialect, provider, wanted, workload)
     };
     let (summarizer, workload) = (&shared.summarizer, &arrival.workload);
     summarizer
@@ -179,6 +182,9 @@ pub(super) fn note(arrival: &mut Arrival, decision: Decision, original: &Bytes) 
         .as_deref()
         .and_then(|model| arrival.route.path_with_model(model));
     let event = arrival.exchange.event();
+    if decision.model.is_some() {
+        event.model = decision.model;
+    }
     event.bytes_before = original.len() as u64;
     event.bytes_after = decision.body.as_ref().map_or(original.len(), Bytes::len) as u64;
     if let Some(report) = &decision.report {

@@ -10,6 +10,7 @@ use http_body_util::Full;
 use super::prepare::Changed;
 use super::{Arrival, Shared};
 use crate::audit::{AuditEvent, Mechanic};
+use crate::credential_owner::drop_foreign;
 use crate::error_shape::Refusal;
 use crate::headers;
 use crate::route::{unchanged_uri, upstream_uri};
@@ -108,8 +109,9 @@ fn outgoing_with(
 ) -> Result<Request<OutBody>, Refusal> {
     let provider = arrival.route.provider;
     let base = arrival.workload.upstreams.of(provider);
+    let base = base.ok_or(Refusal::NoUpstream(provider))?;
     let asked = &arrival.head.uri;
-    let is_unchanged = path == asked.path() && arrival.grant.keeps_query();
+    let is_unchanged = path == asked.path() && arrival.grant.keeps_credential();
     let unchanged = is_unchanged.then(|| unchanged_uri(base, asked)).flatten();
     let uri = match unchanged {
         Some(uri) => uri,
@@ -119,6 +121,9 @@ fn outgoing_with(
         }
     };
     headers::to_upstream(&mut outgoing_headers, arrival.route.dialect.is_some());
+    if arrival.workload.upstreams.is_built_in(provider) {
+        drop_foreign(&mut outgoing_headers, provider);
+    }
     arrival
         .grant
         .replace_credential(provider, &mut outgoing_headers)?;

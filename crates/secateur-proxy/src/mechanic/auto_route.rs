@@ -75,6 +75,15 @@ impl ModelRoutes {
     }
 }
 
+/// The models that a body names: all of them, for servers differ in which of several members counts, and some try a list
+/// (`models`) in turn. `None`: it is not an object, or a name is no text.
+pub(crate) fn models_in_body(body: &[u8]) -> Option<Vec<String>> {
+    let top = Object::read(body).ok()?;
+    let mut names = top.texts("model")?;
+    names.extend(top.texts("models")?);
+    Some(names)
+}
+
 /// The body with another model's name; `None` where it names none.
 pub(crate) fn in_body(body: &[u8], model: &str) -> Option<Vec<u8>> {
     let top = Object::read(body).ok()?;
@@ -122,5 +131,28 @@ mod tests {
         let out = in_body(body, "sm\"all").unwrap();
         assert_eq!(out, br#"{ "messages":[], "model" : "sm\"all" , "x":1.50}"#);
         assert_eq!(in_body(b"{}", "x"), None);
+    }
+
+    #[test]
+    fn all_models_that_a_body_names_are_found() {
+        let named = |body: &str| models_in_body(body.as_bytes()).map(|names| names.join(" "));
+        let some = |names: &str| Some(names.to_owned());
+        assert_eq!(named(r#"{"model":"a"}"#), some("a"));
+        assert_eq!(named(r#"{"model":"a","m\u006fdel":"b"}"#), some("a b"));
+        assert_eq!(
+            named(r#"{"model":"a","Model":"b","x":{"model":"c"}}"#),
+            some("a b")
+        );
+        assert_eq!(named(r#"{"model":"a","models":["b","c"]}"#), some("a b c"));
+        assert_eq!(named(r#"{"messages":[],"model":null}"#), some(""));
+        for unreadable in [
+            r#"{"model":5}"#,
+            r#"{"model":"a","models":[{}]}"#,
+            "[]",
+            "{",
+            "",
+        ] {
+            assert_eq!(named(unreadable), None, "{unreadable}");
+        }
     }
 }

@@ -63,6 +63,35 @@ impl<'a> Object<'a> {
             .map(|&(_, member)| member)
     }
 
+    /// The texts of all members of that name, whatever their case, each as written; lists of texts count as their texts.
+    /// `None`: one of them is something else.
+    pub(super) fn texts(&self, name: &str) -> Option<Vec<String>> {
+        let mut texts = Vec::new();
+        for (key, member) in &self.members {
+            if !key.eq_ignore_ascii_case(name) || member.kind == Kind::Null {
+                continue;
+            }
+            let value = &self.body[member.value.start as usize..member.value.end as usize];
+            match serde_json::from_str(value).ok()? {
+                serde_json::Value::String(text) => texts.push(text),
+                serde_json::Value::Array(list) => {
+                    for text in list {
+                        texts.push(text.as_str()?.to_owned());
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(texts)
+    }
+
+    /// The member of that name, where there is one and no more.
+    pub(super) fn only(&self, name: &str) -> Option<Member> {
+        let mut found = self.members.iter().filter(|(key, _)| key == name);
+        let (_, member) = found.next()?;
+        found.next().is_none().then_some(*member)
+    }
+
     /// Whether a member of that name is there and not null.
     pub(super) fn has(&self, name: &str) -> bool {
         self.get(name)

@@ -13,6 +13,8 @@ use super::{Decision, Job, run};
 use crate::audit::{ChainTime, FailOpen};
 use crate::encoding::{DecodeError, Encoding, decode_watched};
 use crate::limits::{ByteBudget, OverBudget, Slots, TimeBudget, hold};
+use crate::mechanic::Wrapping;
+use crate::names::bounded;
 
 /// How a body that is still compressed is to be decoded.
 #[derive(Clone, Copy, Debug)]
@@ -137,8 +139,26 @@ fn work(
     if let Some(encoded) = encoded {
         job.body = decode_body(&job.body, encoded, clock, byte_budget)?;
     }
+    let wrapping = job.is_wrapped.then(|| Wrapping::of(&job.body));
+    let wrapping = match wrapping {
+        // There is nothing in it that the engine could read.
+        Some(None) => return Ok((Decision::fail_open(FailOpen::Engine), job.body)),
+        Some(Some(wrapping)) => Some(wrapping),
+        None => None,
+    };
+    if let Some(wrapping) = &wrapping {
+        job.body = wrapping.inner();
+        job.path_model.clone_from(&wrapping.model);
+    }
     let mut decision = run(&job);
+    if let Some(wrapping) = &wrapping {
+        decision.model = wrapping.model.as_deref().map(bounded).map(str::to_owned);
+    }
     if let Some(changed) = decision.body.take() {
+        let changed = match &wrapping {
+            Some(wrapping) => wrapping.around(&changed),
+            None => changed,
+        };
         let mut reservation = byte_budget.reserve();
         let grown = reservation.grow_to(changed.len());
         grown.map_err(|OverBudget| DecodeError::NoRoom)?;

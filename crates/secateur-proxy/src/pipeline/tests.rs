@@ -108,6 +108,7 @@ fn job(body: Bytes, workload: Arc<Workload>) -> Job {
     Job {
         orders: Orders::default(),
         body,
+        is_wrapped: false,
         dialect: Dialect::OpenaiChat,
         path_model: None,
         workload,

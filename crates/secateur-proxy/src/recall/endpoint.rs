@@ -11,7 +11,7 @@ use serde_json::json;
 use super::PATH;
 use super::page::{Asked, Page};
 use crate::access::Grant;
-use crate::handle::{Shared, pick_workload};
+use crate::handle::{Shared, named_workloads, pick_workload};
 use crate::own_endpoint::{self, answer};
 use crate::response_body::ClientBody;
 use crate::route::Route;
@@ -37,9 +37,12 @@ pub(crate) async fn respond(
         let words = "the id is posted";
         return error(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", words);
     }
-    let of_key = grant.key().and_then(|key| key.workload.as_ref());
-    let (workload, unknown) = pick_workload(&config, of_key, &route, &head.headers);
-    if unknown.is_some() {
+    if let Err(refusal) = grant.check_workload(&named_workloads(&route, &head.headers)) {
+        return refusal.response(route.error_shape()).map(ClientBody::full);
+    }
+    let of_key = grant.key().map(|key| &key.workload);
+    let picked = pick_workload(&config, of_key, &route, &head.headers);
+    if picked.unknown.is_some() {
         let words = "this proxy has no workload of that name, so nothing was cut in it";
         return error(StatusCode::NOT_FOUND, "unknown-workload", words);
     }
@@ -52,7 +55,7 @@ pub(crate) async fn respond(
         let words = "expected {\"id\": \"…\"}, with offset and max_chars where a part is wanted";
         return error(StatusCode::BAD_REQUEST, "not-an-id", words);
     };
-    look_up(shared, &workload.name, &asked).await
+    look_up(shared, &picked.workload.name, &asked).await
 }
 
 async fn look_up(shared: &Shared, workload: &str, asked: &Asked) -> Response<ClientBody> {

@@ -1,18 +1,20 @@
 //! Who answers a request: the proxy itself, the pages, or an upstream.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::future::ready;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
 
 use crate::canary::{claims_score, respond_to_score};
 use crate::error_shape::Refusal;
 use crate::handle::{Held, handle, own_path, refuse_at_once};
 use crate::misaddressed::misaddressed;
+use crate::normal_path::{Ambiguous, normal_path};
 use crate::pages::{PageBody, is_navigation, is_page_path, pages_are_off, refuse_navigation};
 use crate::patience::Patience;
 use crate::recall::{claims as claims_recall, respond as respond_to_recall};
@@ -36,6 +38,9 @@ pub(super) fn respond(
 ) -> Reply {
     if let Some(refusal) = misaddressed(&request) {
         return at_once(refuse_at_once(&shared, &request, &refusal));
+    }
+    if normalize(&mut request).is_err() {
+        return at_once(refuse_at_once(&shared, &request, &Refusal::AmbiguousPath));
     }
     if let Some(response) = own_path(&shared, &request) {
         return at_once(response);
@@ -66,6 +71,25 @@ pub(super) fn respond(
     }
     let handled = handle(shared, request, patience);
     Box::pin(async move { Ok(handled.await) })
+}
+
+/// Gives the request's path its one spelling, which is looked at and sent on.
+fn normalize(request: &mut Request<Incoming>) -> Result<(), Ambiguous> {
+    let uri = request.uri();
+    if request.method() == Method::CONNECT {
+        return Ok(());
+    }
+    let Cow::Owned(path) = normal_path(uri.path())? else {
+        return Ok(());
+    };
+    let target = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(target.parse().map_err(|_| Ambiguous)?);
+    *request.uri_mut() = Uri::from_parts(parts).map_err(|_| Ambiguous)?;
+    Ok(())
 }
 
 /// On a connection beyond the limits: health, and for all others when to come back.

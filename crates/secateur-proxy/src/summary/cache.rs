@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secateur_core::summary::{Found, Summaries, SummaryKey};
+use secateur_ledger::private;
 
 /// What a declined key is written as. No summary is empty.
 const DECLINED: &str = "";
@@ -93,22 +94,27 @@ impl Entries {
 
 impl SummaryCache {
     /// A cache of at most so many bytes, in memory and on disk each.
-    ///
-    /// # Errors
-    /// The folder cannot be made or read.
-    pub(crate) fn new(max_bytes: usize, folder: Option<PathBuf>) -> std::io::Result<Self> {
-        let cache = Self {
+    pub(crate) fn new(max_bytes: usize, folder: Option<PathBuf>) -> Self {
+        Self {
             entries: Mutex::default(),
             max_bytes,
             folder,
             on_disk: AtomicU64::new(0),
             written: AtomicU64::new(0),
-        };
-        if let Some(folder) = &cache.folder {
-            std::fs::create_dir_all(folder)?;
-            cache.trim(folder)?;
         }
-        Ok(cache)
+    }
+
+    /// Makes the folder, and takes away what is too much in it.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read. Summaries are kept in memory until it can.
+    pub(crate) fn prepare(&self) -> std::io::Result<()> {
+        match &self.folder {
+            Some(folder) => {
+                private::create_folder(folder, is_own_file).and_then(|()| self.trim(folder))
+            }
+            None => Ok(()),
+        }
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -173,10 +179,18 @@ impl SummaryCache {
             Found::Ready(text) => text,
             _ => DECLINED,
         };
+        if !folder.is_dir() {
+            private::create_folder(folder, is_own_file)?;
+        }
         let path = folder.join(file_name(place));
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let draft = folder.join(format!("{}.{number}.draft", std::process::id()));
-        let mut file = open_private(&draft)?;
+        // Summaries tell of prompts: they are for the proxy's own user.
+        let mut file = private::file_options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&draft)?;
         file.write_all(text.as_bytes())?;
         drop(file);
         // A link fails where a rename would replace.
@@ -236,21 +250,17 @@ fn file_name((workload, key): &(Arc<str>, SummaryKey)) -> String {
     format!("{key}.{workload}.summary")
 }
 
+/// Whether a file is one that this module writes.
+fn is_own_file(name: &str) -> bool {
+    name.ends_with(".summary") || name.ends_with(".draft")
+}
+
 fn read(path: &Path) -> Option<Found> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(match text.as_str() {
         DECLINED => Found::Declined,
         text => Found::Ready(text.into()),
     })
-}
-
-/// Summaries tell of prompts: they are for the proxy's own user.
-fn open_private(path: &Path) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 /// The summaries of one workload.

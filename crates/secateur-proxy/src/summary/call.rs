@@ -9,7 +9,7 @@ use secateur_core::Dialect;
 use secateur_core::summary::WantedSummary;
 
 use super::{Desk, SummaryOutcome, wire};
-use crate::config::Workload;
+use crate::config::{Provider, Workload};
 use crate::encoding::Encoding;
 use crate::upstream::OutBody;
 use crate::usage::UsageReader;
@@ -22,10 +22,11 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 pub(crate) fn summary_request(
     mut request: Request<OutBody>,
     dialect: Dialect,
+    provider: Provider,
     wanted: &WantedSummary,
     workload: &Workload,
 ) -> Option<Request<OutBody>> {
-    let body = wire::body(dialect, wanted, workload.summary.max_tokens)?;
+    let body = wire::body(dialect, provider, wanted, workload.summary.max_tokens)?;
     *request.body_mut() = OutBody::Full(Full::new(Bytes::from(body.to_string())));
     let headers = request.headers_mut();
     // They belong to the body that the client sent.

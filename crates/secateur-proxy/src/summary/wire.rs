@@ -4,10 +4,30 @@ use secateur_core::Dialect;
 use secateur_core::summary::{INSTRUCTIONS, WantedSummary};
 use serde_json::{Value, json};
 
-/// The body of a call. Gemini names the model in the path.
-pub(super) fn body(dialect: Dialect, wanted: &WantedSummary, max_tokens: u32) -> Option<Value> {
+use crate::config::Provider;
+
+/// The body of a call. Gemini and clouds name the model in the path.
+pub(super) fn body(
+    dialect: Dialect,
+    provider: Provider,
+    wanted: &WantedSummary,
+    max_tokens: u32,
+) -> Option<Value> {
     let (model, text) = (&wanted.model, &wanted.transcript);
+    let version = match provider {
+        Provider::Bedrock => Some("bedrock-2023-05-31"),
+        Provider::Vertex => Some("vertex-2023-10-16"),
+        // Its bodies are wrapped in another one.
+        Provider::CodeAssist => return None,
+        _ => None,
+    };
     Some(match dialect {
+        Dialect::AnthropicMessages if version.is_some() => json!({
+            "anthropic_version": version,
+            "max_tokens": max_tokens,
+            "system": INSTRUCTIONS,
+            "messages": [{"role": "user", "content": text}],
+        }),
         Dialect::OpenaiChat => json!({
             "model": model,
             "messages": [

@@ -11,6 +11,8 @@ pub(crate) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-seca
 pub(crate) const STACK_HEADER: HeaderName = HeaderName::from_static("x-secateur-stack");
 /// What was saved.
 pub(crate) const RECEIPT_HEADER: HeaderName = HeaderName::from_static("x-secateur-receipt");
+/// Why a request passed untouched, where its address is the reason.
+pub(crate) const UNTOUCHED_HEADER: HeaderName = HeaderName::from_static("x-secateur-untouched");
 /// On every response to a request that M7 pruned.
 pub(crate) const PRUNED_HEADER: HeaderName = HeaderName::from_static("x-tessera-context-pruned");
 
@@ -22,9 +24,9 @@ pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
         }
     };
     set(REQUEST_ID_HEADER, &event.id);
-    // Only where the client asked for another one: it should know.
-    if event.unknown_workload.is_some() {
+    if let Some(untouched) = &event.untouched {
         set(WORKLOAD_HEADER, &event.workload);
+        set(UNTOUCHED_HEADER, untouched.name());
     }
     if event.steps.is_empty() && event.failed_open.is_none() {
         return;

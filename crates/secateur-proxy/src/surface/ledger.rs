@@ -84,6 +84,12 @@ pub(crate) fn ledger_metrics(stats: &LedgerStats) -> String {
             u64::from(stats.away.is_none()),
         ),
         (
+            "secateur_ledger_spool_up",
+            "gauge",
+            "Whether the spool took rows the last time that it was needed.",
+            u64::from(stats.spool_away.is_none()),
+        ),
+        (
             "secateur_ledger_queued",
             "gauge",
             "Rows in memory, neither in the database nor in the spool.",

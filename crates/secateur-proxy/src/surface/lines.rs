@@ -1,14 +1,50 @@
 //! The log lines of a request.
 
 use super::log::{Field, Log};
+use super::short_line::short_line;
 use crate::audit::{AuditEvent, Ended, Mechanic};
 use crate::summary::SummaryOutcome;
+use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 pub(super) fn write(log: &Log, event: &AuditEvent) {
     if log.is_off() {
         return;
     }
+    write_warnings(log, event);
+    if log.is_pretty() {
+        return log.words(&short_line(event));
+    }
+    write_changes(log, event);
+    write_request(log, event);
+}
+
+/// The warning when the first request passes untouched because of its address.
+pub(super) fn write_untouched(log: &Log, untouched: &Untouched, pruning: &[&str]) {
+    let pruning = pruning.join(", ");
+    if log.is_pretty() {
+        let what = match untouched {
+            Untouched::NoWorkload => "a request to the bare base URL passed untouched".to_owned(),
+            Untouched::UnknownWorkload(name) => {
+                format!("there is no workload `{name}`: its requests pass untouched")
+            }
+        };
+        let words = format!("warning: {what}. A base URL ends in /w/NAME; workloads: {pruning}");
+        return log.words(&words);
+    }
+    let event = match untouched {
+        Untouched::NoWorkload => "no_workload",
+        Untouched::UnknownWorkload(_) => "unknown_workload",
+    };
+    let mut fields = vec![("workloads", Field::from(pruning))];
+    if let Untouched::UnknownWorkload(name) = untouched {
+        fields.push(("named", name.as_str().into()));
+    }
+    log.line("warn", event, &fields);
+}
+
+/// What was changed.
+fn write_changes(log: &Log, event: &AuditEvent) {
     let id = || ("request_id", Field::from(event.id.as_str()));
     let workload = || ("workload", Field::from(&*event.workload));
     let report = event.report.as_deref();
@@ -47,6 +83,12 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             ],
         );
     }
+}
+
+/// What went wrong.
+fn write_warnings(log: &Log, event: &AuditEvent) {
+    let id = || ("request_id", Field::from(event.id.as_str()));
+    let workload = || ("workload", Field::from(&*event.workload));
     if let Some(reason) = event.failed_open {
         let mut fields = vec![id(), workload(), ("reason", reason.name().into())];
         if let Some(time) = event.chain_time {
@@ -68,10 +110,6 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             &[id(), workload(), reason, error],
         );
     }
-    if let Some(named) = &event.unknown_workload {
-        let named = ("named", Field::from(named.as_str()));
-        log.line("warn", "unknown_workload", &[id(), workload(), named]);
-    }
     if event.retried_original {
         log.line(
             "warn",
@@ -83,6 +121,12 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
             ],
         );
     }
+}
+
+/// The request as a whole.
+fn write_request(log: &Log, event: &AuditEvent) {
+    let id = || ("request_id", Field::from(event.id.as_str()));
+    let workload = || ("workload", Field::from(&*event.workload));
     let level = match event.ended {
         Ended::Complete if event.status < 500 => "info",
         _ => "warn",
@@ -118,6 +162,9 @@ pub(super) fn write(log: &Log, event: &AuditEvent) {
     }
     if let Some(summary) = event.summary {
         fields.push(("summary", summary.name().into()));
+    }
+    if let Some(untouched) = &event.untouched {
+        fields.push(("untouched", untouched.name().into()));
     }
     if event.bypassed {
         fields.push(("bypassed", true.into()));

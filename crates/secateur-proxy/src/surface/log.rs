@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use secateur_ledger::moment::{Moment, now};
+use secateur_ledger::shown::{in_line, is_unseen};
 
 use crate::config::LogFormat;
 
@@ -88,6 +89,11 @@ impl Log {
         self.sender.is_none() || self.format == LogFormat::Off
     }
 
+    /// Whether lines are written for people.
+    pub(crate) fn is_pretty(&self) -> bool {
+        self.format == LogFormat::Pretty
+    }
+
     /// Lines go to standard error.
     #[must_use]
     pub fn to_stderr(format: LogFormat) -> Self {
@@ -113,10 +119,21 @@ impl Log {
 
     /// Writes one line.
     pub fn line(&self, level: &str, event: &str, fields: &[(&str, Field)]) {
+        if self.is_off() {
+            return;
+        }
+        self.write(self.format.line(level, event, fields));
+    }
+
+    /// Writes a line as it is, behind the time of day.
+    pub(super) fn words(&self, words: &str) {
+        self.write(format!("{}  {words}\n", Moment(now()).second()));
+    }
+
+    fn write(&self, line: String) {
         let Some(sender) = &self.sender else {
             return;
         };
-        let line = self.format.line(level, event, fields);
         let (waiting, bytes) = (&self.queue.waiting_bytes, line.len());
         let fits = waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_WAITING_BYTES;
         let is_full = |error| matches!(error, TrySendError::Full(_));
@@ -236,13 +253,23 @@ fn push_name(name: &str, line: &mut String) {
 }
 
 fn push_json_text(text: &str, line: &mut String) {
-    let is_plain = |b: u8| b >= 0x20 && b != b'"' && b != b'\\';
+    let is_plain = |b: u8| (0x20..0x7f).contains(&b) && b != b'"' && b != b'\\';
     if text.bytes().all(is_plain) {
         line.push('"');
         line.push_str(text);
         line.push('"');
-    } else {
-        line.push_str(&serde_json::Value::from(text).to_string());
+        return;
+    }
+    // JSON has its own way to spell out what steers a terminal; nothing of the text is lost.
+    let mut units = [0; 2];
+    for letter in serde_json::Value::from(text).to_string().chars() {
+        if letter.is_control() || is_unseen(letter) {
+            for unit in letter.encode_utf16(&mut units) {
+                line.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            line.push(letter);
+        }
     }
 }
 
@@ -252,10 +279,13 @@ fn pretty_line(level: &str, event: &str, fields: &[(&str, Field)]) -> String {
     for (name, value) in fields {
         // Writing to a String cannot fail.
         let _ = match value {
-            Field::Text(text) if text.contains(|c: char| c.is_whitespace() || c.is_control()) => {
-                write!(line, " {name}={text:?}")
+            Field::Text(text) => {
+                let text = in_line(text);
+                match text.contains(char::is_whitespace) {
+                    true => write!(line, " {name}=\"{}\"", text.replace('"', "\\\"")),
+                    false => write!(line, " {name}={text}"),
+                }
             }
-            Field::Text(text) => write!(line, " {name}={text}"),
             Field::Count(count) => write!(line, " {name}={count}"),
             Field::Number(number) => write!(line, " {name}={number}"),
             Field::Flag(flag) => write!(line, " {name}={flag}"),
@@ -355,9 +385,34 @@ mod tests {
         log.line("info", "x", &[("who", "a \"b\"\n".into())]);
         log.flush();
         assert!(
-            out.text().ends_with("info  x who=\"a \\\"b\\\"\\n\"\n"),
+            out.text()
+                .ends_with("info  x who=\"a \\\"b\\\"⟨U+000A⟩\"\n"),
             "{}",
             out.text()
         );
+    }
+
+    /// Control and direction characters must not reach the terminal.
+    #[test]
+    fn no_line_steers_a_terminal() {
+        let hostile = "gpt\u{202e}5\u{9b}2J\u{e0041}";
+        for format in [LogFormat::Json, LogFormat::Pretty] {
+            let out = Captured::default();
+            let log = Log::to(format, out.clone());
+            log.line("info", "x", &[("model", hostile.into())]);
+            log.flush();
+            let line = out.text();
+            let raw = |letter: &char| letter.is_control() || is_unseen(*letter);
+            assert!(!line.trim_end().chars().any(|c| raw(&c)), "{line:?}");
+            if format == LogFormat::Json {
+                let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+                assert_eq!(line["model"].as_str(), Some(hostile));
+            } else {
+                assert!(
+                    line.contains("model=gpt⟨U+202E⟩5⟨U+009B⟩2J⟨U+E0041⟩"),
+                    "{line}"
+                );
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ use secateur_core::internal::edit::SkipReason;
 use super::tally::{Tallies, tokens};
 use crate::audit::{AuditEvent, Ended};
 use crate::summary::SummaryOutcome;
+use crate::untouched::Untouched;
 use crate::usage::Usage;
 
 /// Upper bounds of the latency buckets, in seconds.
@@ -18,7 +19,7 @@ const BUCKETS: [f64; 10] = [
 ];
 
 /// Name, help and kind of every family, in the order of the page.
-const FAMILIES: [(&str, &str, &str); 27] = [
+const FAMILIES: [(&str, &str, &str); 29] = [
     (
         "secateur_requests_total",
         "counter",
@@ -105,6 +106,11 @@ const FAMILIES: [(&str, &str, &str); 27] = [
         "Requests that named a workload that the configuration does not have.",
     ),
     (
+        "secateur_no_workload_total",
+        "counter",
+        "Requests that named no workload and passed untouched, while other workloads change requests.",
+    ),
+    (
         "secateur_config_reloads_total",
         "counter",
         "Configuration files taken over or refused.",
@@ -153,6 +159,11 @@ const FAMILIES: [(&str, &str, &str); 27] = [
         "secateur_implausible_usage_total",
         "counter",
         "Responses whose token counts cannot be true, by workload.",
+    ),
+    (
+        "secateur_captured_texts_total",
+        "counter",
+        "Texts that were cut and are to be kept, by what became of them.",
     ),
 ];
 
@@ -286,8 +297,12 @@ impl Metrics {
                 1.0,
             );
         }
-        if event.unknown_workload.is_some() {
-            values.add("secateur_unknown_workloads_total", &[workload], 1.0);
+        if let Some(untouched) = &event.untouched {
+            let family = match untouched {
+                Untouched::UnknownWorkload(_) => "secateur_unknown_workloads_total",
+                Untouched::NoWorkload => "secateur_no_workload_total",
+            };
+            values.add(family, &[workload], 1.0);
         }
         if let Some(reason) = event.failed_open {
             values.add(

@@ -9,6 +9,7 @@ mod lines;
 mod log;
 mod metrics;
 mod otlp;
+mod short_line;
 mod tally;
 
 use std::sync::Arc;
@@ -20,7 +21,10 @@ pub use metrics::Metrics;
 pub(crate) use otlp::Traces;
 
 use crate::audit::{AuditEvent, AuditSink};
+use crate::config::Config;
+use crate::model_names::ModelNames;
 use crate::summary::SummaryOutcome;
+use crate::untouched::{Untouched, UntouchedRequests};
 use crate::usage::Usage;
 
 /// See the module.
@@ -30,6 +34,8 @@ pub(crate) struct Surfaces {
     pub(crate) metrics: Metrics,
     pub(crate) traces: Option<Traces>,
     pub(crate) sink: Arc<dyn AuditSink>,
+    pub(crate) model_names: ModelNames,
+    pub(crate) untouched: Arc<UntouchedRequests>,
 }
 
 impl Surfaces {
@@ -45,12 +51,22 @@ impl Surfaces {
         self.metrics.summary_call(workload, result, usage);
     }
 
-    pub(crate) fn record(&self, event: &AuditEvent) {
+    /// A request is going to pass untouched because of its address. The first of each kind is a warning in the log.
+    pub(crate) fn passes_untouched(&self, untouched: &Untouched, config: &Config) {
+        if self.untouched.note(untouched) {
+            let changing: Vec<&str> = config.changing_workloads().collect();
+            lines::write_untouched(&self.log, untouched, &changing);
+        }
+    }
+
+    /// Logs and traces have the model's name as the client gave it, what stays has not.
+    pub(crate) fn record(&self, event: &mut AuditEvent) {
         lines::write(&self.log, event);
         self.metrics.record(event);
         if let Some(traces) = &self.traces {
             traces.record(event);
         }
+        self.model_names.settle(event);
         self.sink.record(event);
     }
 }

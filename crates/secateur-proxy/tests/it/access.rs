@@ -123,7 +123,7 @@ async fn a_key_has_its_rate() {
 #[tokio::test]
 async fn the_clients_own_credential_passes_beside_a_key_without_one() {
     let more = format!(
-        "[[key]]\nname = \"a\"\nsha256 = \"{}\"\n",
+        "[[key]]\nname = \"a\"\nsha256 = \"{}\"\nworkload = \"default\"\n",
         hash_key("sk-virtual")
     );
     let stage = Stage::with(&more, MockOptions::default(), |_| {}).await;

@@ -9,11 +9,15 @@ mod canary;
 #[cfg(test)]
 mod canary_controls;
 #[cfg(test)]
+mod client_names;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod keys;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
@@ -24,6 +28,8 @@ mod passing;
 mod process;
 #[cfg(test)]
 mod protocol;
+#[cfg(test)]
+mod providers;
 #[cfg(test)]
 mod pruning;
 #[cfg(test)]

@@ -105,7 +105,7 @@ async fn metrics_on_loopback_are_for_names_of_this_machine() {
         assert_eq!(sent.status(), status, "{host}");
     }
     let keyed = format!(
-        "[[key]]\nname = \"k\"\nsha256 = \"{}\"\n",
+        "[[key]]\nname = \"k\"\nsha256 = \"{}\"\nworkload = \"default\"\n",
         secateur_proxy::hash_key("sk-scrape")
     );
     let stage = Stage::new(&keyed).await;

@@ -37,13 +37,29 @@ struct Served {
 
 impl Served {
     async fn start(config: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        Self::run(Command::new(std::env::current_exe().unwrap()), config).await
+    }
+
+    /// With no room for a single byte in any file, as on a full disk.
+    #[cfg(unix)]
+    async fn start_on_a_full_disk(config: &Path) -> Self {
+        let mut command = Command::new("sh");
+        let script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+        command
+            .args(["-c", script, "sh"])
+            .arg(std::env::current_exe().unwrap());
+        Self::run(command, config).await
+    }
+
+    async fn run(mut command: Command, config: &Path) -> Self {
+        let mut child = command
             .args([
                 "--exact",
                 "process::serves_when_it_is_run_as_the_proxy",
                 "--nocapture",
             ])
             .env(CONFIG, config)
+            .env("XDG_DATA_HOME", config.parent().unwrap())
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -166,6 +182,53 @@ async fn a_changed_file_is_taken_over_and_an_invalid_one_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A file that was cut off, or empty for a moment, was taken over: keys gone, clients' keys sent upstream.
+#[tokio::test]
+async fn a_reload_takes_no_protection_away_and_names_what_it_ignores() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = folder("guard");
+    let path = folder.join("secateur.toml");
+    let tables = format!(
+        "[upstream]\nopenai = \"{}\"\n[workload.p]\npreset = \"tessera\"\nbudget_ms = 20000\n",
+        mock.url()
+    );
+    let key = format!(
+        "[[key]]\nname = \"k\"\nsha256 = \"{}\"\nworkload = \"p\"\n",
+        secateur_proxy::hash_key("sk-virtual")
+    );
+    let whole_file = format!("listen = \"127.0.0.1:0\"\n{tables}{key}");
+    std::fs::write(&path, &whole_file).unwrap();
+    let served = Served::start(&path).await;
+    let cut = whole_file.split("[[key]]").next().unwrap();
+    for (text, named) in [(cut, "[[key]]"), ("", "[workload.NAME]")] {
+        std::fs::write(&path, text).unwrap();
+        let refused = served.wait_for("config_refused").await;
+        assert!(
+            refused.contains(named) && refused.contains("restart"),
+            "{refused}"
+        );
+        served.signal("-HUP");
+        served.wait_for("config_refused").await;
+        let sent = request(
+            &served.client,
+            &served.url,
+            Method::POST,
+            "/w/p/v1/chat/completions",
+            &[("authorization", "Bearer sk-virtual-but-not-quite")],
+            conversation(Dialect::OpenaiChat, 3, false),
+        );
+        assert_eq!(sent.await.unwrap().status(), 401);
+    }
+    assert_eq!(mock.requests(), 0);
+    let moved = whole_file.replace("127.0.0.1:0", "127.0.0.1:1");
+    std::fs::write(&path, format!("max_connections = 7\n{moved}")).unwrap();
+    served.wait_for("config_reloaded").await;
+    let ignored = served.wait_for("config_ignored").await;
+    assert!(ignored.contains("listen, max_connections"), "{ignored}");
+    drop(served);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[tokio::test]
 async fn sigterm_finishes_streams_and_ends_well() {
     let mock = Mock::start(MockOptions::default()).await.unwrap();
@@ -245,6 +308,7 @@ async fn streams_that_sigterm_cuts_off_are_in_the_ledger() {
 
 /// How the requests ended that the ledger has, once it has so many.
 async fn ends_in_ledger(folder: &Path, count: usize) -> Vec<String> {
+    let folder = folder.join("secateur");
     let url = format!("sqlite:{}", folder.join("secateur-ledger.db").display());
     let options = LedgerOptions::new(&url, folder.join("secateur-spool"));
     let ledger = Ledger::open(options).await.unwrap();
@@ -259,4 +323,43 @@ async fn ends_in_ledger(folder: &Path, count: usize) -> Vec<String> {
     }
     ledger.close().await;
     rows.into_iter().map(|row| row.ended).collect()
+}
+
+/// It refused to start.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_proxy_on_a_full_disk_serves_and_says_that_nothing_is_recorded() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("secateur.toml");
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nlog = \"json\"\n[ledger]\nurl = \"sqlite:rows.db\"\n[summaries]\nfolder = \"summaries\"\n[workload.p]\npreset = \"tessera\"\nbudget_ms = 20000\n[upstream]\nopenai = \"{}\"\n",
+        mock.url()
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut served = Served::start_on_a_full_disk(&config).await;
+    let away = served.wait_for("\"event\":\"ledger_away\"").await;
+    assert!(away.contains("rows.db"), "{away}");
+    served.wait_for("\"event\":\"ledger_spool_away\"").await;
+    let get = |path: &'static str| {
+        let (client, url) = (served.client.clone(), served.url.clone());
+        async move {
+            let response = request(&client, &url, Method::GET, path, &[], "").await;
+            whole(response.unwrap()).await
+        }
+    };
+    let ready = get("/readyz").await;
+    assert_eq!(ready.status, 200);
+    let told = String::from_utf8_lossy(&ready.body).into_owned();
+    assert!(told.contains("ledger: nothing is recorded"), "{told}");
+    let page = get("/metrics").await;
+    let page = String::from_utf8_lossy(&page.body).into_owned();
+    for line in ["secateur_ledger_up 0\n", "secateur_ledger_spool_up 0\n"] {
+        assert!(page.contains(line), "{page}");
+    }
+    assert_eq!(served.stack().await, "m7");
+    served.signal("-TERM");
+    assert!(served.child.wait().unwrap().success());
+    let stopped = served.wait_for("\"event\":\"stopped\"").await;
+    assert!(stopped.contains("\"lost_rows\":1"), "{stopped}");
 }

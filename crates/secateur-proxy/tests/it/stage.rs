@@ -78,7 +78,9 @@ impl Answer {
     }
 }
 
+/// A configuration that leads to the mock; `{mock}` in it stands for its address.
 pub(crate) fn config(mock_url: &str, more: &str) -> Config {
+    let more = more.replace("{mock}", mock_url);
     let text = format!(
         "listen = \"127.0.0.1:0\"\n{more}\n[upstream]\nopenai = \"{mock_url}\"\nanthropic = \"{mock_url}\"\ngemini = \"{mock_url}\"\n"
     );

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use secateur_core::Dialect;
 use secateur_mock::{Mock, MockOptions};
 use secateur_proxy::config::LogFormat;
@@ -131,6 +132,65 @@ async fn a_workload_that_there_is_not_passes_through_and_is_told() {
     );
 }
 
+/// A base URL without a workload pruned nothing, and nothing said so.
+#[tokio::test]
+async fn the_bare_base_url_passes_through_and_is_told() {
+    let path = "/v1/chat/completions";
+    let body = || conversation(Dialect::OpenaiChat, 21, false);
+    let stage = Stage::new(PRUNES).await;
+    for _ in 0..2 {
+        let answer = stage.post(path, &[], body()).await;
+        assert_eq!(answer.headers["x-secateur-untouched"], "no-workload");
+        assert_eq!(answer.headers["x-secateur-workload"], "default");
+    }
+    stage.get("/v1/models").await;
+    let named = [("x-secateur-workload", "default")];
+    let answer = stage.post(path, &named, body()).await;
+    assert!(!answer.headers.contains_key("x-secateur-untouched"));
+    stage.events.wait(4).await;
+    let page = stage.get("/metrics").await;
+    let page = String::from_utf8(page.body.to_vec()).unwrap();
+    let line = "secateur_no_workload_total{workload=\"default\"} 2\n";
+    assert!(page.contains(line), "{page}");
+    let log = stage.log.clone();
+    stage.proxy.shutdown().await;
+    let log = log.text();
+    assert_eq!(log.matches("\"event\":\"no_workload\"").count(), 1, "{log}");
+    assert!(log.contains("\"workloads\":\"p\""), "{log}");
+    assert_eq!(
+        log.matches("\"untouched\":\"no-workload\"").count(),
+        2,
+        "{log}"
+    );
+    // Where nothing is on anywhere, passing through is what was asked for.
+    let stage = Stage::new("[workload.q]\n").await;
+    let answer = stage.post(path, &[], body()).await;
+    assert!(!answer.headers.contains_key("x-secateur-untouched"));
+}
+
+#[tokio::test]
+async fn our_own_commands_can_ask_what_a_proxy_does() {
+    let stage = Stage::new(PRUNES).await;
+    let status = stage.get("/secateur/status").await.json();
+    assert_eq!(status["secateur"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(status["needs_key"], false);
+    let workloads = status["workloads"].as_array().unwrap();
+    let of = |name: &str| workloads.iter().find(|one| one["name"] == name).unwrap();
+    assert_eq!(
+        (&of("p")["changes"], &of("default")["changes"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(
+        of("p")["upstream"]["openai"],
+        format!("{}/", stage.mock.url())
+    );
+    let foreign = [("host", "evil.example")];
+    let answer = stage
+        .send(Method::GET, "/secateur/status", &foreign, "")
+        .await;
+    assert_eq!(answer.status(), 401);
+}
+
 #[tokio::test]
 async fn ranked_chunks_are_counted_in_the_header_and_the_line() {
     let more = format!("{PRUNES}[workload.p.policy.low-rank-chunks]\nmax_keep = 3\n");
@@ -217,7 +277,7 @@ async fn secrets_and_prompts_appear_on_no_surface() {
     .await
     .unwrap();
     let more = format!(
-        "{PRUNES}[otlp]\nendpoint = \"{}\"\nheader_env = {{ authorization = \"VALUE_planted-otlp\" }}\n[[key]]\nname = \"k\"\nsha256 = \"{}\"\ncredential_env = {{ openai = \"VALUE_planted-real\" }}\n",
+        "{PRUNES}[otlp]\nendpoint = \"{}\"\nheader_env = {{ authorization = \"VALUE_planted-otlp\" }}\n[[key]]\nname = \"k\"\nsha256 = \"{}\"\nworkload = \"p\"\ncredential_env = {{ openai = \"VALUE_planted-real\" }}\n",
         collector.url(),
         hash_key("sk-planted-bearer"),
     );

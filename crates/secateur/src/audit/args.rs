@@ -18,7 +18,8 @@ Examples:
     Tail(TailArgs),
     /// Show one row whole, with its plan: what was cut, by which strategy, why.
     #[command(after_help = "\
-The id is in the response header x-secateur-request-id, in the log, and in the last column of `tail`.
+The id is in the response header x-secateur-request-id, in the log, and in the last column of `tail`. Its first
+characters will do, where no other id begins with them.
 
 Example:
   secateur audit show 4bf92f3577b34da6")]

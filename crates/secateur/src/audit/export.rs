@@ -13,7 +13,7 @@ use super::parquet::ParquetWriter;
 use super::show::json;
 use crate::Failure;
 use crate::destination::write_whole;
-use crate::table::thousands;
+use crate::table::counted;
 
 /// Rows that are asked for at once.
 const PAGE: u32 = 5_000;
@@ -32,7 +32,11 @@ pub(crate) fn run(ledger: &Ledger, args: &ExportArgs) -> Result<(), Failure> {
         return write(ledger, args, Box::new(io::stdout().lock())).map(|_| ());
     }
     let count = write_whole(&args.output, |file| write(ledger, args, Box::new(file)))?;
-    anstream::eprintln!("{} rows in {}", thousands(count), args.output.display());
+    anstream::eprintln!(
+        "{} in {}",
+        counted(count as u64, "row"),
+        args.output.display()
+    );
     Ok(())
 }
 

@@ -1,13 +1,14 @@
 //! `secateur audit`: what the ledger knows, in the terminal.
 
 pub(crate) mod args;
+mod by_prefix;
 mod columns;
 mod export;
 mod outcome;
 mod parquet;
 pub(crate) mod place;
 mod show;
-mod stats;
+pub(crate) mod stats;
 mod tail;
 pub(crate) mod time;
 
@@ -17,6 +18,17 @@ use secateur_ledger::{Ledger, LedgerError};
 
 use crate::Failure;
 use args::{AuditCommand, LedgerArgs};
+
+/// Opens a ledger for questions.
+pub(crate) fn open(place: &LedgerArgs) -> Result<Ledger, Failure> {
+    let url = place::url(place)?;
+    wait(Ledger::open_for_reading(&url, None))?.map_err(|error| match error {
+        LedgerError::File { .. } => Failure::bad_usage(format!(
+            "{error}. Name the ledger with --ledger, or the proxy's configuration with --config"
+        )),
+        other => explain(&other),
+    })
+}
 
 pub(crate) fn run(command: &AuditCommand) -> Result<(), Failure> {
     let (place, work): (&LedgerArgs, Work<'_>) = match command {
@@ -37,20 +49,13 @@ pub(crate) fn run(command: &AuditCommand) -> Result<(), Failure> {
             Box::new(move |ledger: &Ledger| stats::run(ledger, args)),
         ),
     };
-    let url = place::url(place)?;
-    let ledger = wait(Ledger::open_for_reading(&url, None))?.map_err(|error| match error {
-        LedgerError::File { .. } => Failure::bad_usage(format!(
-            "{error}. Name the ledger with --ledger, or the proxy's configuration with --config"
-        )),
-        other => explain(&other),
-    })?;
-    work(&ledger)
+    work(&open(place)?)
 }
 
 type Work<'a> = Box<dyn FnOnce(&Ledger) -> Result<(), Failure> + 'a>;
 
 /// The ledger works on threads of its own; this one only waits.
-fn wait<T>(answer: impl Future<Output = T>) -> Result<T, Failure> {
+pub(crate) fn wait<T>(answer: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .map_err(|error| Failure::bad_input(error.to_string()))?;
@@ -58,7 +63,7 @@ fn wait<T>(answer: impl Future<Output = T>) -> Result<T, Failure> {
 }
 
 /// Waits for an answer of the ledger.
-fn answer<T>(asked: impl Future<Output = Result<T, LedgerError>>) -> Result<T, Failure> {
+pub(crate) fn answer<T>(asked: impl Future<Output = Result<T, LedgerError>>) -> Result<T, Failure> {
     wait(asked)?.map_err(|error| explain(&error))
 }
 

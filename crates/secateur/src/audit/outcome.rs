@@ -5,7 +5,7 @@ use secateur_ledger::{Filter, ShadowCost, Totals};
 use serde_json::{Value, json};
 
 use super::stats::usd;
-use crate::table::{table, thousands};
+use crate::table::{counted, table, thousands};
 
 /// What comparing answers cost is known by workload and time alone: since when, if nothing else is asked.
 pub(crate) fn shadow_since(filter: &Filter) -> Option<i64> {
@@ -33,8 +33,8 @@ pub(crate) fn shadow_words(costs: &[ShadowCost]) -> Option<String> {
     let (calls, spent) = sum(costs);
     (calls > 0).then(|| {
         format!(
-            "comparing answers (canary): {} calls, {}; not taken off what is saved",
-            count(calls),
+            "comparing answers (canary): {}, {}; not taken off what is saved",
+            counted(calls, "call"),
             usd(spent)
         )
     })

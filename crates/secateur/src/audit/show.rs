@@ -4,41 +4,37 @@ use std::collections::BTreeMap;
 
 use comfy_table::Cell;
 use secateur_core::internal::edit::{CutReason, SkipReason};
+use secateur_ledger::shown::in_line;
 use secateur_ledger::{Ledger, Row};
 use serde_json::Value;
 
-use super::answer;
 use super::args::ShowArgs;
+use super::by_prefix::find;
 use super::stats::usd;
-use super::tail::tame;
 use super::time::spell;
 use crate::Failure;
 use crate::input::{show, write_stdout};
 use crate::table::{amber_cell, bold, green_cell, table, thousands};
 
+const NO_PLAN: &str = "\nNo plan was kept: no mechanic looked at this request.\n";
+
 pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
-    let Some(row) = answer(ledger.row(&args.id))? else {
-        return Err(Failure::bad_input(format!(
-            "the ledger has no row `{}`: it may be past its days, or of another ledger (--ledger)",
-            args.id
-        )));
-    };
+    let row = find(ledger, &args.id)?;
     if args.json {
         return write_stdout(format!("{:#}\n", json(&row)).as_bytes());
     }
     let plan = row.plan.as_deref().map(serde_json::from_str::<Value>);
-    let cache = plan.as_ref().and_then(|plan| {
-        let summary = plan.as_ref().ok()?["cache_read"]["summary"].as_str()?;
-        Some(summary.to_owned())
-    });
-    let mut text = facts(&row, cache);
+    let mut text = facts(&row, plan.as_ref().and_then(|plan| plan.as_ref().ok()));
     if row.held_out {
         // Its plan says no more than that nothing was switched on.
         return show(&(text + "\nNothing was looked at: the session is held out.\n"));
     }
     match plan {
-        None => text += "\nNo plan was kept: no mechanic looked at this request.\n",
+        None => text += NO_PLAN,
         Some(Err(_)) => text += "\nThe plan cannot be read.\n",
+        Some(Ok(plan)) if plan["verdict"].is_null() && plan["usage_implausible"] == true => {
+            text += NO_PLAN;
+        }
         Some(Ok(plan)) => text += &explain(&plan),
     }
     show(&text)
@@ -65,9 +61,11 @@ fn pair(before: Option<u64>, after: Option<u64>) -> Option<String> {
     Some(format!("{} → {}", count(before?), count(after?)))
 }
 
-/// `cache`: what was read from the cache, by which rule, or why not.
-fn facts(row: &Row, cache: Option<String>) -> String {
+fn facts(row: &Row, plan: Option<&Value>) -> String {
     let receipt = &row.receipt;
+    let is_implausible = plan.is_some_and(|plan| plan["usage_implausible"] == true);
+    // What was read from the cache, by which rule, or why not.
+    let cache = plan.and_then(|plan| Some(plan["cache_read"]["summary"].as_str()?.to_owned()));
     let milliseconds = |us: u64| format!("{}.{:03} ms", count(us / 1_000), us % 1_000);
     let tokens = |number: Option<u64>| number.map(count);
     let steps: Vec<String> = row
@@ -153,6 +151,11 @@ fn facts(row: &Row, cache: Option<String>) -> String {
         ),
         ("  read from cache", tokens(receipt.predicted_cache_read)),
         ("  written to cache", tokens(receipt.predicted_cache_write)),
+        (
+            "provider's counts",
+            is_implausible
+                .then(|| "cannot all be true: left out, or cut to what is possible".into()),
+        ),
         ("billed input tokens", tokens(row.usage.input)),
         ("  read from cache", tokens(row.usage.cache_read)),
         ("  written to cache", tokens(row.usage.cache_write)),
@@ -180,7 +183,7 @@ fn facts(row: &Row, cache: Option<String>) -> String {
             Some(format!(
                 "{:22}{}\n",
                 bold(&format!("{name:21}")),
-                tame(&value?)
+                in_line(&value?)
             ))
         })
         .collect()
@@ -209,7 +212,7 @@ fn explain(plan: &Value) -> String {
         let mut rows = table(&["cut", "who", "strategy", "why", "chars"]);
         for cut in cuts {
             rows.add_row([
-                amber_cell(tame(&format!(
+                amber_cell(in_line(&format!(
                     "{} {}",
                     word(&cut["action"]),
                     place(cut, "the system prompt")
@@ -248,7 +251,7 @@ fn explain(plan: &Value) -> String {
             }
             rows.add_row([
                 green_cell(named),
-                Cell::new(tame(&strategy)),
+                Cell::new(in_line(&strategy)),
                 Cell::new(skip_words(&reason)),
                 Cell::new(places.len()),
             ]);
@@ -262,7 +265,7 @@ fn explain(plan: &Value) -> String {
 }
 
 fn word(value: &Value) -> String {
-    tame(value.as_str().unwrap_or_default())
+    in_line(value.as_str().unwrap_or_default()).into_owned()
 }
 
 fn number(value: &Value) -> String {
@@ -289,7 +292,9 @@ mod tests {
             ..Row::default()
         };
         let read = "read 31,092: the marker reached an entry at message 12";
-        let text = facts(&row, Some(read.to_owned()));
+        let plan = serde_json::json!({"cache_read": {"summary": read}, "usage_implausible": true});
+        let text = facts(&row, Some(&plan));
+        assert!(text.contains("cannot all be true"), "{text}");
         assert!(text.contains(read), "{text}");
         assert!(
             text.contains("at byte 387 of the request as it came"),

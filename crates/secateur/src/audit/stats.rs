@@ -1,13 +1,13 @@
 //! `secateur audit stats`.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table};
+use secateur_ledger::shown::in_line;
 use secateur_ledger::{Filter, GroupBy, Holdout, Ledger, Millis, Totals};
 use serde_json::{Value, json};
 
 use super::answer;
 use super::args::{StatsArgs, StatsBy};
 use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
-use super::tail::tame;
 use crate::Failure;
 use crate::input::{say, write_stdout};
 use crate::table::{green_cell, red_cell, table, thousands};
@@ -96,13 +96,13 @@ fn filled(
 }
 
 /// Names come from clients, and may hold anything.
-fn name_of(group: &str) -> String {
+pub(crate) fn name_of(group: &str) -> String {
     if group.is_empty() {
         return "(none)".into();
     }
-    let name = tame(group);
+    let name = in_line(group);
     if name.chars().count() <= MAX_NAME_CHARS {
-        return name;
+        return name.into_owned();
     }
     let cut: String = name.chars().take(MAX_NAME_CHARS - 1).collect();
     format!("{cut}…")
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn names_hold_no_control_characters_and_have_an_end() {
-        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt·[31m·");
+        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt⟨U+001B⟩[31m⟨U+000A⟩");
         assert_eq!(name_of(""), "(none)");
         assert_eq!(name_of(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use secateur_ledger::shown::in_line;
 use secateur_ledger::{After, Filter, Ledger, LedgerError, Millis, Row};
 
 use super::args::TailArgs;
@@ -159,15 +160,8 @@ fn paint(color: AnsiColor, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Texts of clients may hold anything; control characters would reach the terminal.
-pub(crate) fn tame(text: &str) -> String {
-    text.chars()
-        .map(|sign| if sign.is_control() { '·' } else { sign })
-        .collect()
-}
-
 fn fit(text: &str, width: usize) -> String {
-    let text = tame(text);
+    let text = in_line(text);
     if text.chars().count() <= width {
         return format!("{text:width$}");
     }
@@ -211,8 +205,9 @@ fn line(row: &Row) -> String {
         _ => paint(AnsiColor::Red, &status),
     };
     let doubt = row.failed_open.as_ref();
-    let doubt = doubt.map(|why| format!("in doubt: {}", tame(why)));
-    let struck = (!row.struck_stack.is_empty()).then(|| format!("rejected: {}", row.struck_stack));
+    let doubt = doubt.map(|why| format!("in doubt: {}", in_line(why)));
+    let struck =
+        (!row.struck_stack.is_empty()).then(|| format!("rejected: {}", in_line(&row.struck_stack)));
     let notes: String = doubt
         .into_iter()
         .chain(struck)
@@ -224,7 +219,7 @@ fn line(row: &Row) -> String {
         fit(&row.workload, 12),
         fit(row.model.as_deref().unwrap_or("–"), 24),
         chips(&row.stack),
-        tame(&row.id),
+        in_line(&row.id),
     )
 }
 
@@ -236,6 +231,7 @@ mod tests {
     fn a_line_shows_the_row_and_no_control_characters() {
         let row = Row {
             id: "id\u{1b}[2J".into(),
+            model: Some("gpt\u{202e}5".into()),
             workload: "a-workload-with-a-long-name".into(),
             chars_before: Some(12_345),
             chars_after: Some(10_000),
@@ -248,6 +244,10 @@ mod tests {
             line.contains("12,345 → 10,000") && line.contains("a-workload-…"),
             "{line}"
         );
-        assert!(!line.contains('\u{1b}'), "{line:?}");
+        assert!(
+            !line.contains('\u{1b}') && !line.contains('\u{202e}'),
+            "{line:?}"
+        );
+        assert!(line.contains("gpt⟨U+202E⟩5"), "{line}");
     }
 }

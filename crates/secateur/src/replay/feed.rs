@@ -52,7 +52,7 @@ pub(super) fn find(paths: &[PathBuf], since_ms: Option<i64>) -> Result<Found, Fa
 
 fn nothing_found(folders: &LogFolders, found: &Found, since_ms: Option<i64>) -> Failure {
     if found.older > 0 && since_ms.is_some() {
-        let logs = crate::table::counted(found.older, "log");
+        let logs = crate::table::counted(found.older as u64, "log");
         return Failure::bad_input(format!(
             "no log changed in that time; {logs} are older: try --since all"
         ));

@@ -162,13 +162,13 @@ fn nothing_read(replay: &Replay) -> Failure {
     if replay.older > 0 {
         words.push(format!(
             "{} unchanged in that time: try --since all",
-            crate::table::counted(replay.older, "log")
+            crate::table::counted(replay.older as u64, "log")
         ));
     }
     if replay.empty_logs > 0 {
         words.push(format!(
             "{} without a request",
-            crate::table::counted(replay.empty_logs, "log")
+            crate::table::counted(replay.empty_logs as u64, "log")
         ));
     }
     words.extend(reasons);

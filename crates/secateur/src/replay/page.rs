@@ -46,8 +46,8 @@ pub(super) fn page(replay: &Replay, id: &str, traces: &[Vec<Step>]) -> String {
     let _ = writeln!(
         out,
         "</style>\n</head>\n<body>\n<h1>Secateur replay</h1>\n<p>{}, {}.</p>",
-        counted(replay.sessions, "session"),
-        counted(replay.requests, "request")
+        counted(replay.sessions as u64, "session"),
+        counted(replay.requests as u64, "request")
     );
     let is_kept_known = replay.measure == Measure::CostAndKept;
     if replay.has_prices() {

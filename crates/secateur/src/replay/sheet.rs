@@ -41,7 +41,7 @@ pub(super) fn headline(replay: &Replay, policy: usize) -> String {
     format!(
         "{}: {}, {}. With `{}` you would have paid {} ({change}).",
         replay.since.describe(),
-        counted(total.sessions, "session"),
+        counted(total.sessions as u64, "session"),
         paid.plain(),
         replay.entrants[policy].name,
         with.plain(),
@@ -216,7 +216,7 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
     if spending.estimated_requests > 0 {
         notes.push(format!(
             "Estimate: {} without billed usage, priced by characters, without system prompt and tools.",
-            counted(spending.estimated_requests, "request")
+            counted(spending.estimated_requests as u64, "request")
         ));
     }
     let unpriced = &spending.unpriced;
@@ -227,27 +227,27 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
             .collect();
         notes.push(format!(
             "Not in the sums: {} with models whose price is not known ({} without any other): {}.",
-            counted(unpriced.requests, "request"),
-            counted(unpriced.sessions, "session"),
+            counted(unpriced.requests as u64, "request"),
+            counted(unpriced.sessions as u64, "session"),
             models.join(", ")
         ));
     }
     if spending.repeated_requests > 0 {
         notes.push(format!(
             "Counted once: {} found in more than one log or branch.",
-            counted(spending.repeated_requests, "request")
+            counted(spending.repeated_requests as u64, "request")
         ));
     }
     if replay.empty_logs > 0 {
         notes.push(format!(
             "{} without a request.",
-            counted(replay.empty_logs, "log")
+            counted(replay.empty_logs as u64, "log")
         ));
     }
     if replay.older > 0 {
         notes.push(format!(
             "{} not opened: unchanged in that time.",
-            counted(replay.older, "log")
+            counted(replay.older as u64, "log")
         ));
     }
     if !replay.cut_short.is_empty() {

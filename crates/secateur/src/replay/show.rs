@@ -71,8 +71,8 @@ fn print_policies(replay: &Replay) -> Result<(), Failure> {
     }
     say!(
         "{}, {}\n",
-        counted(replay.sessions, "session"),
-        counted(replay.requests, "request")
+        counted(replay.sessions as u64, "session"),
+        counted(replay.requests as u64, "request")
     )?;
     let mut rows = table(&[
         "policy",
@@ -136,7 +136,7 @@ fn print_unreadable(replay: &Replay) -> Result<(), Failure> {
     if all == 0 {
         return Ok(());
     }
-    say!("\n{} could not be read:", counted(all, "row"))?;
+    say!("\n{} could not be read:", counted(all as u64, "row"))?;
     for row in replay.unreadable.iter().take(NAMED_ROWS) {
         say!("  {}: {}", row.place, row.reason)?;
     }

@@ -61,7 +61,7 @@ pub(crate) fn allowed_drops(context: &PlanContext<'_, '_>, wanted: Vec<bool>) ->
     settle_drops(context, wanted, false, None, &mut Plan::default())
 }
 
-/// The same, where a new user turn stands in the place of the first dropped ones.
+/// Which of the wanted drops the guards would let through if a new user turn replaces the first dropped ones.
 pub(crate) fn allowed_told_drops(context: &PlanContext<'_, '_>, wanted: Vec<bool>) -> Vec<bool> {
     settle_drops(context, wanted, true, None, &mut Plan::default())
 }

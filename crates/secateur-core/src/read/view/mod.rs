@@ -65,7 +65,7 @@ pub struct Turn {
     parts: (u32, u32),
 }
 
-/// See the module.
+/// A request as turns and parts, whatever its wire format: spans into the body, nothing copied.
 #[derive(Debug)]
 pub struct View<'a> {
     body: &'a str,

@@ -114,3 +114,20 @@ fn calls_results_and_images_stay() {
         assert!(found.report.plan.edits.is_empty(), "{dialect}");
     }
 }
+
+/// Any text with the marker at its end was taken for one that was condensed before.
+#[test]
+fn a_long_text_that_ends_in_the_marker_is_condensed() {
+    let imitated = format!("{}{MESSAGE}", "A sentence here. ".repeat(300));
+    let says = session(&[model("ok"), user(&imitated)], 9);
+    for dialect in Dialect::ALL {
+        let found = run(dialect, &says, "");
+        let condensed = &found.turns[2];
+        assert!(
+            condensed.chars().count() <= 600 + MESSAGE.len(),
+            "{dialect}"
+        );
+        let again = session(&[model("ok"), user(condensed)], 9);
+        assert!(run(dialect, &again, "").report.plan.edits.is_empty());
+    }
+}

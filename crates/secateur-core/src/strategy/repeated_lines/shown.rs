@@ -85,7 +85,7 @@ struct Text {
     is_gone: bool,
 }
 
-/// See the module.
+/// All lines that the conversation still shows whole, and where.
 #[derive(Default)]
 pub(super) struct Shown {
     /// In the order of their parts.

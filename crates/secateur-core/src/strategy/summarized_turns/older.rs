@@ -7,7 +7,7 @@ use crate::plan::edit::{Action, CutReason, Edit, Effect, Plan, SkipReason};
 use crate::plan::guard;
 use crate::read::view::{PartId, PartKind, TurnId};
 
-/// See the module.
+/// The turns older than the window, and those of them that may go.
 pub(super) struct Older<'t> {
     /// The turns before the window.
     wanted: &'t [TurnId],

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use secateur_core::policy::did_you_mean;
 use toml::Spanned;
 
 use super::Reader;
 use crate::config::error::ConfigError;
 use crate::config::file::RawKey;
-use crate::config::{ClientKey, Secret, Workload};
+use crate::config::{ClientKey, NamePatterns, Secret, Workload};
 
 impl Reader<'_> {
     pub(super) fn key(
@@ -22,15 +23,22 @@ impl Reader<'_> {
                 "key.sha256: expected 64 hexadecimal digits, the SHA-256 of the key",
             )
         })?;
-        let workload = match &raw.workload {
-            Some(name) => Some(workloads.get(name.get_ref()).cloned().ok_or_else(|| {
-                self.wrong(
-                    &name.span(),
-                    format!("key.workload: there is no workload `{}`", name.get_ref()),
-                )
-            })?),
+        let workload = self.workload_of_key(&raw, workloads)?;
+        let models = match raw.models {
+            Some(models) if models.get_ref().iter().any(String::is_empty) => {
+                let words = "key.models: expected names of models, like \"gpt-5\" or \"claude-*\"";
+                return Err(self.wrong(&models.span(), words));
+            }
+            Some(models) => Some(NamePatterns::new(models.into_inner())),
             None => None,
         };
+        for path in &raw.paths {
+            if !path.get_ref().starts_with('/') {
+                let words = "key.paths: expected paths, like \"/v1/embeddings\" or \"/v1/files/*\"";
+                return Err(self.wrong(&path.span(), words));
+            }
+        }
+        let paths = NamePatterns::new(raw.paths.into_iter().map(Spanned::into_inner));
         let credentials = raw.credential_env.iter();
         let credentials =
             credentials.map(|(&provider, variable)| Ok((provider, self.secret(variable)?)));
@@ -39,7 +47,32 @@ impl Reader<'_> {
             sha256,
             workload,
             credentials: credentials.collect::<Result<_, ConfigError>>()?,
+            models,
+            paths,
             requests_per_minute: raw.requests_per_minute,
+        })
+    }
+
+    fn workload_of_key(
+        &self,
+        raw: &RawKey,
+        workloads: &BTreeMap<String, Arc<Workload>>,
+    ) -> Result<Arc<Workload>, ConfigError> {
+        let Some(name) = &raw.workload else {
+            let words = format!(
+                "the key `{}` names no workload, so its holder could read what was kept of any: add workload = \"…\"",
+                raw.name.get_ref()
+            );
+            return Err(self.wrong(&raw.name.span(), words));
+        };
+        workloads.get(name.get_ref()).cloned().ok_or_else(|| {
+            let known = workloads.keys().map(String::as_str);
+            let words = format!(
+                "key.workload: there is no workload `{}`: {}",
+                name.get_ref(),
+                did_you_mean(name.get_ref(), known)
+            );
+            self.wrong(&name.span(), words)
         })
     }
 

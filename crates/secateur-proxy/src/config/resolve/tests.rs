@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::Provider;
 
 fn read(text: &str) -> Result<Config, ConfigError> {
     let env = |name: &str| match name {
@@ -84,10 +85,18 @@ fn every_key_of_the_template_is_a_key() {
             "schema = '{\"type\":\"object\"}'",
         );
     let config = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let workload = &config.workloads["coding"];
+    let workload = &config.workloads["agent"];
     assert!(workload.policy.is_some() && workload.routes.is_some() && workload.schema.is_some());
     assert_eq!(config.keys[0].credentials.len(), 2);
     assert!(config.otlp.is_some());
+}
+
+#[test]
+fn errors_say_what_was_meant_and_name_no_types() {
+    let text = "[workload.a]\npresett = \"steady\"\n";
+    fails(text, 2, "unknown key `presett`: did you mean `preset`?");
+    fails("max_body_mb = \"x\"\n", 1, "expected a whole number");
+    fails("log = \"jsonn\"\n", 1, "did you mean `json`?");
 }
 
 #[test]
@@ -128,11 +137,26 @@ fn errors_name_the_line() {
     );
     fails(
         &format!(
-            "[[key]]\nname = \"a\"\nsha256 = \"{}\"\ncredential_env = {{ openai = \"NOT_SET\" }}\n",
+            "[[key]]\nname = \"a\"\nsha256 = \"{}\"\nworkload = \"default\"\ncredential_env = {{ openai = \"NOT_SET\" }}\n",
             "0".repeat(64)
         ),
-        4,
+        5,
         "NOT_SET",
+    );
+    let key = |more: &str| {
+        let digits = "0".repeat(64);
+        format!("[[key]]\nname = \"team-a\"\nsha256 = \"{digits}\"\n{more}")
+    };
+    fails(&key(""), 2, "`team-a` names no workload");
+    fails(
+        &key("workload = \"default\"\nmodels = [\"\"]\n"),
+        5,
+        "key.models",
+    );
+    fails(
+        &key("workload = \"default\"\npaths = [\"v1/files\"]\n"),
+        5,
+        "key.paths",
     );
     fails("[upstream]\nca_file = \"none.pem\"\n", 2, "none.pem");
     fails("[upstream]\n\nca_file = \"Cargo.toml\"\n", 3, "PEM");
@@ -159,13 +183,32 @@ fn errors_name_the_line() {
 }
 
 #[test]
+fn two_keys_are_not_one() {
+    let key = |name: &str, digit: &str| {
+        let digits = digit.repeat(64);
+        format!("[[key]]\nname = \"{name}\"\nsha256 = \"{digits}\"\nworkload = \"default\"\n")
+    };
+    let told = |first: String, second: String| read(&(first + &second)).map_err(|e| e.to_string());
+    let same = told(key("a", "0"), key("a", "1")).unwrap_err();
+    assert!(same.contains("the name `a`"), "{same}");
+    let same = told(key("a", "0"), key("b", "0")).unwrap_err();
+    assert!(same.contains("`a` and `b` are the same"), "{same}");
+    told(key("a", "0"), key("b", "1")).unwrap();
+}
+
+#[test]
 fn a_workload_overrides_single_upstreams() {
     let config = read("[upstream]\nopenai = \"http://a\"\ngemini = \"http://g\"\n[workload.x]\nupstream.openai = \"http://b/v1\"\n").unwrap();
     let x = &config.workloads["x"].upstreams;
     assert_eq!(
-        (x.openai.to_string(), x.gemini.host()),
+        (
+            x.of(Provider::Openai).unwrap().to_string(),
+            x.of(Provider::Gemini).unwrap().host()
+        ),
         ("http://b/v1".to_owned(), Some("g"))
     );
+    assert!(x.is_built_in(Provider::Anthropic) && !x.is_built_in(Provider::Gemini));
+    assert_eq!(x.of(Provider::Bedrock), None);
 }
 
 #[test]
@@ -195,7 +238,7 @@ fn without_a_ledger_nothing_is_captured_and_no_address_is_made_up() {
 #[test]
 fn secrets_do_not_show_in_debug_output() {
     let text = format!(
-        "[[key]]\nname = \"a\"\nsha256 = \"{}\"\ncredential_env = {{ openai = \"SET\" }}\n",
+        "[[key]]\nname = \"a\"\nsha256 = \"{}\"\nworkload = \"default\"\ncredential_env = {{ openai = \"SET\" }}\n",
         "0".repeat(64)
     );
     assert!(!format!("{:?}", read(&text).unwrap()).contains("\"credential\""));

@@ -6,9 +6,9 @@ use rustls::pki_types::pem::PemObject;
 use toml::Spanned;
 
 use super::Reader;
-use crate::config::Upstreams;
 use crate::config::error::ConfigError;
 use crate::config::file::RawUpstreams;
+use crate::config::{Provider, Upstreams};
 
 impl Reader<'_> {
     /// The certificates of a PEM file.
@@ -35,15 +35,13 @@ impl Reader<'_> {
         raw: &RawUpstreams,
         default: &Upstreams,
     ) -> Result<Upstreams, ConfigError> {
-        let one = |raw: &Option<Spanned<String>>, default: &Uri| match raw {
-            Some(url) => self.url(url),
-            None => Ok(default.clone()),
-        };
-        Ok(Upstreams {
-            openai: one(&raw.openai, &default.openai)?,
-            anthropic: one(&raw.anthropic, &default.anthropic)?,
-            gemini: one(&raw.gemini, &default.gemini)?,
-        })
+        let mut upstreams = default.clone();
+        for provider in Provider::ALL {
+            if let Some(url) = raw.of(provider) {
+                upstreams.set(provider, self.url(url)?);
+            }
+        }
+        Ok(upstreams)
     }
 
     pub(super) fn url(&self, url: &Spanned<String>) -> Result<Uri, ConfigError> {

@@ -16,7 +16,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[tokio::test]
 async fn the_first_answer_stays() {
-    let cache = Arc::new(SummaryCache::new(1 << 20, None).unwrap());
+    let cache = Arc::new(SummaryCache::new(1 << 20, None));
     let name: Arc<str> = "w".into();
     assert_eq!(cache.settle(&name, key(1), ready("a")).await, ready("a"));
     assert_eq!(cache.settle(&name, key(1), ready("b")).await, ready("a"));
@@ -36,7 +36,7 @@ async fn the_first_answer_stays() {
 
 #[tokio::test]
 async fn what_was_not_used_for_longest_goes_first() {
-    let cache = Arc::new(SummaryCache::new(10 * (ENTRY_BYTES + 100), None).unwrap());
+    let cache = Arc::new(SummaryCache::new(10 * (ENTRY_BYTES + 100), None));
     let name: Arc<str> = "w".into();
     let text = "x".repeat(100);
     for number in 0..50 {
@@ -51,7 +51,7 @@ async fn what_was_not_used_for_longest_goes_first() {
 #[tokio::test]
 async fn a_folder_gives_the_same_answers_after_a_restart_and_to_a_neighbour() {
     let folder = folder("summaries");
-    let open = || Arc::new(SummaryCache::new(1 << 20, Some(folder.clone())).unwrap());
+    let open = || Arc::new(SummaryCache::new(1 << 20, Some(folder.clone())));
     let (first, neighbour) = (open(), open());
     let name: Arc<str> = "w".into();
     first.settle(&name, key(1), ready("a\n\"b\" é")).await;
@@ -77,7 +77,7 @@ async fn a_folder_gives_the_same_answers_after_a_restart_and_to_a_neighbour() {
 #[tokio::test]
 async fn a_folder_does_not_grow_without_end() {
     let folder = folder("trimmed");
-    let cache = Arc::new(SummaryCache::new(2000, Some(folder.clone())).unwrap());
+    let cache = Arc::new(SummaryCache::new(2000, Some(folder.clone())));
     let name: Arc<str> = "w".into();
     for number in 0..50 {
         cache

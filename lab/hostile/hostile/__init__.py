@@ -1,0 +1,1 @@
+"""Attacks on the proxy, over loopback: see `lab/hostile/run`."""
