@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::policy::{Policy, Pruned, PrunedMessage, PrunedPart, Run};
 use crate::read::parts::{Calls, read_message};
-use crate::score::{Policy, Pruned, PrunedMessage, PrunedPart, Run};
 use crate::session::{Part, Session};
 
 /// A policy given as a function from the body that the client sends to the body that goes out, and

@@ -13,33 +13,37 @@
 
 mod agent;
 mod body;
+mod conversation_cost;
+mod find;
 mod index;
 pub mod outcomes;
+mod policy;
 pub mod price;
 mod read;
 mod records;
+
 mod rounds;
 mod run;
 mod score;
 mod session;
-mod source;
-mod spend;
+mod session_replay;
+mod spending;
 pub mod targets;
 
 pub use agent::Agent;
 pub use body::{BodyPolicy, read_body};
+pub use conversation_cost::{Basis, ConversationCost, RequestCost};
+pub use find::{Found, LogFolders, find_file, find_in};
+pub use policy::{Policy, Pruned, PrunedMessage, PrunedPart, Run};
 pub use price::{CacheAssumption, Pricing};
 pub use read::{
-    Loaded, ReadLimits, ReadSessionError, Unreadable, agent_of_file, read_bytes, read_log,
+    Loaded, ReadLimits, ReadSessionError, Source, Unreadable, agent_of_file, read_bytes, read_log,
     read_path,
 };
 pub use records::{Record, Records};
 pub use rounds::{RoundPolicy, SentBody};
-pub use run::{Progress, map_in_order, replay};
-pub use score::{
-    Measure, Policy, Pruned, PrunedMessage, PrunedPart, Replayed, Run, SessionScore, Step, Totals,
-    replay_session, replay_steps, trace,
-};
+pub use run::{Progress, fold_in_order, replay};
+pub use score::{SessionScore, Totals};
 pub use session::{Answer, Message, Origin, Part, PartKind, Role, Session, ToolCall, Usage};
-pub use source::{Found, LogFolders, Source, find_file, find_in};
-pub use spend::{Basis, ConversationCost, Line, RequestCost, SessionLine, Spending, Unpriced};
+pub use session_replay::{Measure, Replayed, Step, replay_session, replay_steps, trace};
+pub use spending::{Line, SessionLine, Spending, SpendingSum, Unpriced};

@@ -81,15 +81,22 @@ pub struct Priced {
     pub is_marked: bool,
 }
 
+/// What one request comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Charge {
+    /// Its cost.
+    pub cost: f64,
+    /// Tokens sent.
+    pub tokens: f64,
+    /// Of these, tokens read from the cache.
+    pub cache_read: f64,
+}
+
 /// The running cost of one session.
 #[derive(Debug, Clone)]
 pub struct Meter {
-    /// Cost so far.
-    pub cost: f64,
-    /// Tokens sent so far.
-    pub tokens: f64,
-    /// Tokens read from the cache so far.
-    pub cache_read: f64,
+    /// All requests so far.
+    pub sum: Charge,
     /// Requests with more markers than the provider takes.
     pub rejected: usize,
     cache: SimulatedCache,
@@ -116,9 +123,7 @@ impl Meter {
         )]
         let head_chars = (session.fixed_tokens * chars_per_token) as usize;
         Self {
-            cost: 0.0,
-            tokens: 0.0,
-            cache_read: 0.0,
+            sum: Charge::default(),
             rejected: 0,
             cache: SimulatedCache::default(),
             rules: pricing.rules(&terms.rules),
@@ -130,7 +135,7 @@ impl Meter {
     }
 
     /// Adds a request. `is_cold`: it came after a long pause.
-    pub fn add(&mut self, blocks: impl Iterator<Item = Priced>, is_cold: bool) {
+    pub fn add(&mut self, blocks: impl Iterator<Item = Priced>, is_cold: bool) -> Charge {
         if is_cold && self.pricing.with_pauses {
             self.cache.expire();
         }
@@ -156,8 +161,14 @@ impl Meter {
         let billed = self.cache.request(&self.rules, "", &prompt, 0.0, |chars| {
             tokens_of(chars, self.chars_per_token)
         });
-        self.cost += billed.bill.cost(self.prices);
-        self.tokens += billed.bill.read + billed.bill.written + billed.bill.plain;
-        self.cache_read += billed.bill.read;
+        let charge = Charge {
+            cost: billed.bill.cost(self.prices),
+            tokens: billed.bill.read + billed.bill.written + billed.bill.plain,
+            cache_read: billed.bill.read,
+        };
+        self.sum.cost += charge.cost;
+        self.sum.tokens += charge.tokens;
+        self.sum.cache_read += charge.cache_read;
+        charge
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::body::BodyReader;
-use crate::score::{Policy, Pruned, PrunedMessage, Run};
+use crate::policy::{Policy, Pruned, PrunedMessage, Run};
 use crate::session::Session;
 
 /// Up to so many new blocks the marker on the last block finds the entry of the request before.

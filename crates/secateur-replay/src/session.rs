@@ -167,6 +167,13 @@ impl Session {
         })
     }
 
+    /// What the log says of this message, where it is an answer.
+    pub fn answer_at(&self, message: usize) -> Option<&Answer> {
+        let answers = &self.answers;
+        let at = answers.binary_search_by_key(&message, |answer| answer.message);
+        at.ok().map(|at| &answers[at])
+    }
+
     /// The request body that the client would have sent at the boundary `upto`, with every message
     /// byte for byte as it was recorded. An Anthropic client marks its instructions and its last message.
     pub fn body(&self, upto: usize) -> Vec<u8> {

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use super::Loaded;
 use super::estimate;
-use super::fields::{key, model, text, tokens};
+use super::fields::{key, model, text, tokens, unknown};
 use super::parts::{Calls, read_message};
 use super::time::millis_of;
 use crate::agent::Agent;
@@ -88,10 +88,12 @@ impl Log {
         {
             *context += 1;
         }
-        let kind = event.r#type.as_deref().unwrap_or_default();
-        if !matches!(kind, "user" | "assistant") {
-            return Ok(());
-        }
+        let kind = match event.r#type.as_deref().ok_or("no `type`")? {
+            kind @ ("user" | "assistant") => kind,
+            // Other kinds were never sent; those of today have no message.
+            kind if is_message(event.message) => return Err(unknown("event", kind)),
+            _ => return Ok(()),
+        };
         let without = || format!("`{kind}` event without message content");
         let message = event.message.ok_or_else(without)?;
         let value: Value =
@@ -169,6 +171,12 @@ impl Log {
             }
         }
     }
+}
+
+/// Whether a field has the form of a message to or from a model.
+fn is_message(field: Option<&RawValue>) -> bool {
+    let value = field.and_then(|field| serde_json::from_str::<Value>(field.get()).ok());
+    value.is_some_and(|value| value.get("role").is_some() && value.get("content").is_some())
 }
 
 fn answer_of(event: &Event<'_>, message: &Value) -> Answer {

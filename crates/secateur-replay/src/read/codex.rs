@@ -7,11 +7,21 @@
 use serde_json::Value;
 
 use super::Loaded;
-use super::conversation::{Conversation, Piece};
-use super::fields::{joined, key, model, text, tokens};
+use super::conversation::{Conversation, Piece, hand_over};
+use super::fields::{joined, key, model, named, text, tokens, unknown};
 use super::time::millis_of;
 use crate::agent::Agent;
 use crate::session::{Answer, Origin, Usage};
+
+/// Items without text of their own: reasoning is encrypted, searches and images are made by the provider.
+const NOT_READ: [&str; 6] = [
+    "reasoning",
+    "web_search_call",
+    "image_generation_call",
+    "compaction",
+    "ghost_snapshot",
+    "other",
+];
 
 /// A log on its way.
 #[derive(Default)]
@@ -48,7 +58,7 @@ impl Log {
                 self.project = Some(text(payload, "cwd").to_owned());
             }
             "turn_context" => text(payload, "model").clone_into(&mut self.model),
-            "response_item" => self.item(payload, text(&event, "timestamp")),
+            "response_item" => self.item(payload, text(&event, "timestamp"))?,
             "token_usage_record" => {
                 let thread = text(payload, "thread_id");
                 let key = key(&[
@@ -64,14 +74,14 @@ impl Log {
                     .and_then(|info| info.get("last_token_usage"));
                 self.bill(usage, None);
             }
-            "compacted" => self.compact(payload),
+            "compacted" => self.compact(payload)?,
             "" => return Err("no `type`".to_owned()),
             _ => {}
         }
         Ok(())
     }
 
-    fn item(&mut self, item: &Value, timestamp: &str) {
+    fn item(&mut self, item: &Value, timestamp: &str) -> Result<(), String> {
         let call = || text(item, "call_id").to_owned();
         let name = || text(item, "name").to_owned();
         let piece = match text(item, "type") {
@@ -79,8 +89,14 @@ impl Log {
                 let content = item.get("content").map(joined).unwrap_or_default();
                 match text(item, "role") {
                     "assistant" => Piece::Text(content),
-                    "user" => return self.context().user(content),
-                    _ => return self.context().system(content),
+                    "user" => {
+                        self.context().user(content);
+                        return Ok(());
+                    }
+                    _ => {
+                        self.context().system(content);
+                        return Ok(());
+                    }
                 }
             }
             "function_call" => Piece::Call {
@@ -99,9 +115,11 @@ impl Log {
                 arguments: item.get("action").cloned().unwrap_or_default(),
             },
             "function_call_output" | "custom_tool_call_output" => {
-                return self.context().result(call(), output(item), false);
+                self.context().result(call(), output(item), false);
+                return Ok(());
             }
-            _ => return,
+            kind if NOT_READ.contains(&kind) => return Ok(()),
+            kind => return Err(unknown("item", kind)),
         };
         let answer = Answer {
             at_ms: millis_of(timestamp),
@@ -109,6 +127,7 @@ impl Log {
             ..Answer::default()
         };
         self.context().answer(piece, || answer);
+        Ok(())
     }
 
     /// Usage belongs to the newest answer. It is logged again when limits change; the first time counts.
@@ -119,55 +138,44 @@ impl Log {
         let read = tokens(usage, "cached_input_tokens");
         let written = tokens(usage, "cache_write_input_tokens");
         let usage = Usage {
-            plain: tokens(usage, "input_tokens").saturating_sub(read + written),
+            plain: tokens(usage, "input_tokens").saturating_sub(read.saturating_add(written)),
             written,
             read,
             output: tokens(usage, "output_tokens"),
             ..Usage::default()
         };
         if let Some(answer) = self.context().last_answer()
-            && answer.usage.is_none()
             && !answer.is_history
         {
-            (answer.usage, answer.key) = (Some(usage), key);
+            answer.usage = answer.usage.or(Some(usage));
+            answer.key = answer.key.or(key);
         }
     }
 
-    fn compact(&mut self, payload: &Value) {
+    fn compact(&mut self, payload: &Value) -> Result<(), String> {
         self.contexts.push(Conversation::default());
-        match payload.get("replacement_history").and_then(Value::as_array) {
-            Some(items) => {
-                for item in items {
-                    self.item(item, "");
-                    if let Some(answer) = self.context().last_answer() {
-                        answer.is_history = true;
-                    }
-                }
+        let Some(items) = payload.get("replacement_history").and_then(Value::as_array) else {
+            self.context().user(text(payload, "message").to_owned());
+            return Ok(());
+        };
+        let mut result = Ok(());
+        for item in items {
+            result = result.and(self.item(item, ""));
+            if let Some(answer) = self.context().last_answer() {
+                answer.is_history = true;
             }
-            None => self.context().user(text(payload, "message").to_owned()),
         }
+        result
     }
 
     /// Hands over the sessions.
     pub(super) fn finish(self, name: &str, loaded: &mut Loaded) {
-        let session = if self.session.is_empty() {
-            name.to_owned()
-        } else {
-            self.session
+        let origin = Origin {
+            agent: Agent::Codex,
+            session: named(self.session, name),
+            project: self.project,
         };
-        for (number, context) in self.contexts.into_iter().enumerate() {
-            let origin = Origin {
-                agent: Agent::Codex,
-                session: session.clone(),
-                project: self.project.clone(),
-            };
-            let id = if number == 0 {
-                session.clone()
-            } else {
-                format!("{session}.{number}")
-            };
-            loaded.sessions.extend(context.into_session(id, origin));
-        }
+        hand_over(self.contexts, &origin, loaded);
     }
 }
 

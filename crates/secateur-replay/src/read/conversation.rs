@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use secateur_core::Dialect;
 use serde_json::{Value, json};
 
+use super::Loaded;
 use super::estimate;
 use super::parts::{Calls, read_message};
 use crate::session::{Answer, Origin, Session};
@@ -128,6 +129,19 @@ impl Conversation {
         session.boundaries().next()?;
         estimate::from_answers(&mut session);
         Some(session)
+    }
+}
+
+/// Hands over a session of an agent: each context is a conversation of its own.
+pub(super) fn hand_over(contexts: Vec<Conversation>, origin: &Origin, loaded: &mut Loaded) {
+    for (number, context) in contexts.into_iter().enumerate() {
+        let id = match number {
+            0 => origin.session.clone(),
+            _ => format!("{}.{number}", origin.session),
+        };
+        loaded
+            .sessions
+            .extend(context.into_session(id, origin.clone()));
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) fn from_answers(session: &mut Session) {
     session.model = usual_model(&session.answers);
     let has_long_cache = |answer: &Answer| answer.usage.is_some_and(|usage| usage.written_long > 0);
     session.has_long_cache = session.answers.iter().any(has_long_cache);
-    let usage_of = |upto: usize| answer_at(&session.answers, upto)?.usage;
+    let usage_of = |upto: usize| session.answer_at(upto)?.usage;
     session.fixed_tokens = fixed_tokens(session, |upto| {
         let input = usage_of(upto)?.input();
         (input > 0).then(|| count(input))
@@ -33,15 +33,9 @@ fn usual_model(answers: &[Answer]) -> Option<String> {
     Some(found.0.to_owned())
 }
 
-/// The answer that is this message.
-pub(crate) fn answer_at(answers: &[Answer], message: usize) -> Option<&Answer> {
-    let at = answers.binary_search_by_key(&message, |answer| answer.message);
-    at.ok().and_then(|at| answers.get(at))
-}
-
 /// Cold by what was billed; where the log has no cache reads at all, by pauses longer than the cache's life.
 fn cold_in_log(session: &Session) -> Vec<usize> {
-    let read_at = |upto: usize| Some(count(answer_at(&session.answers, upto)?.usage?.read));
+    let read_at = |upto: usize| Some(count(session.answer_at(upto)?.usage?.read));
     if session.boundaries().any(|upto| read_at(upto) > Some(0.0)) {
         let mut cold = cold_boundaries(session, read_at);
         cold.extend(cold_after_history(session));
@@ -57,9 +51,9 @@ fn cold_in_log(session: &Session) -> Vec<usize> {
     let mut before: Option<i64> = None;
     let mut cold = Vec::new();
     for upto in session.boundaries() {
-        let at = answer_at(&session.answers, upto).and_then(|answer| answer.at_ms);
+        let at = session.answer_at(upto).and_then(|answer| answer.at_ms);
         if let (Some(before), Some(at)) = (before, at)
-            && at - before > life_ms
+            && at.saturating_sub(before) > life_ms
         {
             cold.push(upto);
         }

@@ -35,6 +35,21 @@ pub(super) fn model(name: &str) -> Option<Arc<str>> {
     (!bare.is_empty()).then(|| bare.into())
 }
 
+/// The session's own id, else the name of its log.
+pub(super) fn named(session: String, log: &str) -> String {
+    if session.is_empty() {
+        log.to_owned()
+    } else {
+        session
+    }
+}
+
+/// Why a line of a kind that is not known was not read.
+pub(super) fn unknown(thing: &str, kind: &str) -> String {
+    let kind: String = kind.chars().take(40).collect();
+    format!("unknown {thing} `{kind}`: the log may be of a newer version")
+}
+
 /// The key of an answer that is known by these ids.
 pub(super) fn key(ids: &[&str]) -> Option<u64> {
     let is_known = ids.iter().all(|id| !id.is_empty());

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Loaded;
-use super::conversation::{Conversation, Piece};
-use super::fields::{joined, key, model, text, tokens};
+use super::conversation::{Conversation, Piece, hand_over};
+use super::fields::{joined, key, model, named, text, tokens, unknown};
 use super::time::millis_of;
 use crate::agent::Agent;
 use crate::session::{Answer, Origin, Usage};
@@ -60,6 +60,10 @@ impl Log {
         } else if let Some(Value::Array(messages)) = record.get_mut("messages").map(Value::take) {
             self.bytes += line.len();
             self.messages = messages;
+        } else if let kind = text(&record, "type")
+            && !matches!(kind, "" | "info" | "warning" | "error")
+        {
+            return Err(unknown("message", kind));
         }
         Ok(())
     }
@@ -115,23 +119,12 @@ impl Log {
     /// Hands over the sessions.
     pub(super) fn finish(mut self, name: &str, loaded: &mut Loaded) {
         self.close_context();
-        let session = if self.session.is_empty() {
-            name.to_owned()
-        } else {
-            self.session
+        let origin = Origin {
+            agent: Agent::GeminiCli,
+            session: named(self.session, name),
+            project: None,
         };
-        for (number, context) in self.contexts.into_iter().enumerate() {
-            let origin = Origin {
-                agent: Agent::GeminiCli,
-                session: session.clone(),
-                project: None,
-            };
-            let id = match number {
-                0 => session.clone(),
-                _ => format!("{session}.{number}"),
-            };
-            loaded.sessions.extend(context.into_session(id, origin));
-        }
+        hand_over(self.contexts, &origin, loaded);
     }
 }
 
@@ -199,7 +192,7 @@ fn usage(counts: &Value) -> Option<Usage> {
     let usage = Usage {
         plain: tokens(counts, "input").saturating_sub(read),
         read,
-        output: tokens(counts, "output") + tokens(counts, "thoughts"),
+        output: tokens(counts, "output").saturating_add(tokens(counts, "thoughts")),
         ..Usage::default()
     };
     (usage.input() > 0).then_some(usage)

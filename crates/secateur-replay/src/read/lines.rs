@@ -59,7 +59,11 @@ pub(super) fn for_each_line(
 }
 
 /// Appends the next line with its end. False: it is longer than `max`, and the rest of it was skipped.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, max: usize) -> io::Result<bool> {
+pub(crate) fn read_line(
+    reader: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    max: usize,
+) -> io::Result<bool> {
     let mut is_whole = true;
     loop {
         let chunk = reader.fill_buf()?;
@@ -85,15 +89,13 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, max: usize) -> io::R
 mod tests {
     use super::*;
 
-    fn read(text: &[u8], limits: ReadLimits) -> (Vec<(usize, Result<String, String>)>, bool) {
-        let mut lines = Vec::new();
+    type Lines = Vec<(usize, Result<String, &'static str>)>;
+
+    fn read(text: &[u8], limits: ReadLimits) -> (Lines, bool) {
+        let mut lines = Lines::new();
         let reader = io::BufReader::with_capacity(7, text);
         let is_cut = for_each_line(reader, &limits, |number, line| {
-            lines.push((
-                number,
-                line.map(str::to_owned)
-                    .map_err(std::borrow::ToOwned::to_owned),
-            ));
+            lines.push((number, line.map(str::to_owned)));
             true
         });
         (lines, is_cut.unwrap())
@@ -109,8 +111,8 @@ mod tests {
         let (lines, is_cut) = read(text, limits);
         let expected = [
             (1, Ok("one".to_owned())),
-            (3, Err("the line is too long".to_owned())),
-            (4, Err("not UTF-8".to_owned())),
+            (3, Err("the line is too long")),
+            (4, Err("not UTF-8")),
             (5, Ok("last".to_owned())),
         ];
         assert_eq!(lines, expected);

@@ -1,18 +1,30 @@
 //! An agent's log, whichever agent it is.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::io::{BufRead, Read as _};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::fields::text;
 use super::lines::{Line, for_each_line};
 use super::{
-    Loaded, ReadLimits, ReadSessionError, claude_code, codex, file_name, gemini_cli, opencode, pi,
+    Loaded, ReadLimits, ReadSessionError, claude_code, codex, file_name, gemini_cli, head, open,
+    opencode, pi,
 };
 use crate::agent::Agent;
-use crate::source::Source;
+
+/// One log of one session.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// Whose it is.
+    pub agent: Agent,
+    /// The file.
+    pub path: PathBuf,
+    /// The session in it, where the file is a database.
+    pub row: Option<String>,
+    /// Its size; 0 for a row of a database.
+    pub bytes: u64,
+}
 
 /// The first bytes of a file by which its agent is recognised.
 const HEAD_BYTES: u64 = 256 << 10;
@@ -90,24 +102,24 @@ pub fn read_log(source: &Source, limits: &ReadLimits) -> Result<Loaded, ReadSess
         return Ok(loaded);
     };
     let name = file_name(&source.path);
-    let mut file = BufReader::with_capacity(256 << 10, File::open(&source.path).map_err(io_error)?);
-    if is_document(&source.path) {
+    let file = open(&source.path).map_err(io_error)?;
+    if is_document(&name) {
         let mut text = String::new();
-        let max = limits.max_message_bytes as u64;
-        let read = (&mut file).take(max).read_to_string(&mut text);
-        if read.is_ok_and(|read| read as u64 == max) {
-            loaded.cut_short(name);
+        let max = limits.max_message_bytes as u64 + 1;
+        file.take(max).read_to_string(&mut text).map_err(io_error)?;
+        if text.len() > limits.max_message_bytes {
+            loaded.reject(name, "the file is too large".to_owned());
         } else {
             read_whole(log, &name, &text, &mut loaded);
         }
-        return Ok(loaded);
+    } else {
+        read_lines(log, &name, file, limits, &mut loaded).map_err(io_error)?;
     }
-    read_lines(log, &name, file, limits, &mut loaded).map_err(io_error)?;
     Ok(loaded)
 }
 
-fn is_document(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "json")
+fn is_document(name: &str) -> bool {
+    name.strip_suffix(".gz").unwrap_or(name).ends_with(".json")
 }
 
 fn read_whole(mut log: Log, name: &str, text: &str, loaded: &mut Loaded) {
@@ -159,12 +171,7 @@ fn read_lines(
 
 /// Whose log a file is, by how it begins; `None`: nobody's, or it cannot be opened.
 pub fn agent_of_file(path: &Path) -> Option<Agent> {
-    let mut head = Vec::new();
-    File::open(path)
-        .ok()?
-        .take(HEAD_BYTES)
-        .read_to_end(&mut head)
-        .ok()?;
+    let head = head(path, HEAD_BYTES).ok()?;
     if head.starts_with(SQLITE) {
         return Some(Agent::Opencode);
     }

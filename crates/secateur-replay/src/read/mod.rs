@@ -4,24 +4,27 @@
 mod claude_code;
 mod codex;
 mod conversation;
-pub(crate) mod estimate;
+mod estimate;
 mod fields;
 mod gemini_cli;
 mod lines;
 mod log;
+mod open;
 pub(crate) mod opencode;
 pub(crate) mod parts;
 mod pi;
 mod rows;
 mod time;
 
-use std::io::Read;
+use std::io::Read as _;
 use std::path::Path;
 
 use crate::session::Session;
 
 pub use lines::ReadLimits;
-pub use log::{agent_of_file, read_log};
+pub(crate) use lines::read_line;
+pub use log::{Source, agent_of_file, read_log};
+pub(crate) use open::{head, open};
 pub(crate) use rows::read_row;
 
 /// A row that could not be read as a session.
@@ -94,22 +97,16 @@ pub enum ReadSessionError {
     },
 }
 
-/// Reads all sessions of a file; a name that ends in `.gz` is decompressed.
+/// Reads all sessions of a file, plain or compressed.
 pub fn read_path(path: &Path) -> Result<Loaded, ReadSessionError> {
     let io_error = |source| ReadSessionError::Io {
         path: path.display().to_string(),
         source,
     };
-    let raw = std::fs::read(path).map_err(io_error)?;
-    let name = file_name(path);
-    if raw.starts_with(&[0x1f, 0x8b]) {
-        let mut text = Vec::new();
-        flate2::read::MultiGzDecoder::new(raw.as_slice())
-            .read_to_end(&mut text)
-            .map_err(io_error)?;
-        return Ok(read_bytes(&name, &text));
-    }
-    Ok(read_bytes(&name, &raw))
+    let mut content = Vec::new();
+    let mut file = open(path).map_err(io_error)?;
+    file.read_to_end(&mut content).map_err(io_error)?;
+    Ok(read_bytes(&file_name(path), &content))
 }
 
 pub(crate) fn file_name(path: &Path) -> String {

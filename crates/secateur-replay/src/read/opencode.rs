@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
-use super::conversation::{Conversation, Piece};
+use super::conversation::{Conversation, Piece, hand_over};
 use super::fields::{key, model, text, tokens};
+use super::time::is_date;
 use super::{Loaded, ReadLimits};
 use crate::agent::Agent;
 use crate::session::{Answer, Origin, Usage};
@@ -183,18 +184,12 @@ impl Log {
     }
 
     fn finish(self, loaded: &mut Loaded) {
-        for (number, context) in self.contexts.into_iter().enumerate() {
-            let origin = Origin {
-                agent: Agent::Opencode,
-                session: self.session.clone(),
-                project: self.project.clone(),
-            };
-            let id = match number {
-                0 => self.session.clone(),
-                _ => format!("{}.{number}", self.session),
-            };
-            loaded.sessions.extend(context.into_session(id, origin));
-        }
+        let origin = Origin {
+            agent: Agent::Opencode,
+            session: self.session,
+            project: self.project,
+        };
+        hand_over(self.contexts, &origin, loaded);
     }
 }
 
@@ -215,7 +210,7 @@ fn answer_of(id: &str, number: usize, message: &Value, step: &[Value]) -> Answer
     let time = |value: &Value| {
         let times = value.get("time")?;
         let at = times.get("start").or_else(|| times.get("created"))?;
-        at.as_i64()
+        at.as_i64().filter(|at| is_date(*at))
     };
     let finish = step.iter().find(|part| text(part, "type") == "step-finish");
     Answer {
@@ -257,7 +252,7 @@ fn usage(counts: &Value) -> Option<Usage> {
         plain: tokens(counts, "input"),
         written: tokens(cache, "write"),
         read: tokens(cache, "read"),
-        output: tokens(counts, "output") + tokens(counts, "reasoning"),
+        output: tokens(counts, "output").saturating_add(tokens(counts, "reasoning")),
         ..Usage::default()
     };
     (usage.input() > 0).then_some(usage)

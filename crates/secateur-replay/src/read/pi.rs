@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Loaded;
 use super::conversation::{Conversation, Piece};
-use super::fields::{joined, key, model, text, tokens};
+use super::fields::{joined, key, model, named, text, tokens, unknown};
 use super::time::millis_of;
 use crate::agent::Agent;
 use crate::session::{Answer, Origin, Usage};
@@ -43,9 +43,13 @@ impl Log {
                 self.project = Some(text(&entry, "cwd").to_owned());
             }
             "" => return Err("no `type`".to_owned()),
-            _ => {
+            kind => {
+                let is_known = entry.get("message").is_none() || kind == "message";
+                let result = is_known.then_some(()).ok_or_else(|| unknown("entry", kind));
+                // Entries of any kind are links to those before.
                 self.bytes += line.len();
                 self.entries.push(entry);
+                return result;
             }
         }
         Ok(())
@@ -53,11 +57,7 @@ impl Log {
 
     /// Hands over the sessions.
     pub(super) fn finish(self, name: &str, loaded: &mut Loaded) {
-        let session = if self.session.is_empty() {
-            name
-        } else {
-            &self.session
-        };
+        let session = &named(self.session.clone(), name);
         let tree = Tree::of(&self.entries);
         if tree.leaves.len() > MAX_BRANCHES {
             loaded.reject(

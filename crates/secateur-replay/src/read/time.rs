@@ -1,5 +1,10 @@
 //! Timestamps of logs.
 
+/// Whether so many milliseconds since 1970 are before the year 10000.
+pub(super) fn is_date(millis: i64) -> bool {
+    (0..253_402_300_800_000).contains(&millis)
+}
+
 /// Reads `2026-11-18T05:18:26.922Z`, also with an offset such as `+01:00`, as milliseconds since 1970.
 pub(super) fn millis_of(text: &str) -> Option<i64> {
     let (day, clock) = text.split_once(['T', ' '])?;

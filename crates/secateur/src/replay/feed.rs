@@ -38,23 +38,19 @@ pub(super) fn find(paths: &[PathBuf], since_ms: Option<i64>) -> Result<Found, Fa
             find_file(path, since_ms)
         };
         match found {
-            Some(found) => {
-                all.sources.extend(found.sources);
-                all.records.extend(found.records);
-                all.unreadable.extend(found.unreadable);
-                all.older += found.older;
-            }
+            Some(found) => all.append(found),
             None => all.records.push(path.clone()),
         }
     }
+    all.sort();
     Ok(all)
 }
 
 fn nothing_found(folders: &LogFolders, found: &Found, since_ms: Option<i64>) -> Failure {
     if found.older > 0 && since_ms.is_some() {
-        let logs = crate::table::counted(found.older as u64, "log");
+        let logs = crate::table::counted(found.older as u64, "older log");
         return Failure::bad_input(format!(
-            "no log changed in that time; {logs} are older: try --since all"
+            "no log changed in that time; there are {logs}: try --since all"
         ));
     }
     let places: Vec<String> = folders

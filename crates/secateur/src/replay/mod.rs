@@ -7,6 +7,7 @@ mod plot;
 mod sheet;
 mod show;
 pub(crate) mod since;
+mod sum;
 mod tally;
 mod work;
 
@@ -16,8 +17,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
 use secateur_replay::{
-    BodyPolicy, Found, Measure, Pricing, SentBody, Session, Spending, Step, Totals, Unreadable,
-    map_in_order,
+    BodyPolicy, Found, Measure, Pricing, SentBody, Session, Spending, Step, Totals, fold_in_order,
 };
 
 use crate::Failure;
@@ -25,8 +25,9 @@ use crate::args::ReplayArgs;
 use crate::input::{write_file, write_stdout};
 use feed::{Feed, Unit};
 use since::Since;
+use sum::{Gaps, Sum};
 use tally::{Counted, Tally};
-use work::{Done, Shown, Work};
+use work::{Shown, Work};
 
 /// A policy with its name and what came of it.
 struct Entrant {
@@ -46,10 +47,7 @@ struct Replay {
     /// Conversations.
     sessions: usize,
     requests: usize,
-    unreadable: Vec<Unreadable>,
-    unnamed: usize,
-    cut_short: Vec<String>,
-    empty_logs: usize,
+    gaps: Gaps,
     older: usize,
 }
 
@@ -79,8 +77,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
         measure,
         shown: shown.as_ref(),
     };
-    let done = work_through(&found, &work, args.threads);
-    let replay = Replay::of(entrants, since, measure, found, done);
+    let mut sum = Sum::new(&entrants, since.millis());
+    work_through(&found, &work, args.threads, &mut sum);
+    let replay = sum.finish(entrants, since, measure, found);
     if replay.sessions == 0 {
         return Err(nothing_read(&replay));
     }
@@ -102,16 +101,12 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     show::print(&replay)
 }
 
-fn work_through(found: &Found, work: &Work<'_>, threads: usize) -> Vec<Done> {
+fn work_through(found: &Found, work: &Work<'_>, threads: usize, sum: &mut Sum) {
     let size = |path: &std::path::PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
-    let records = found.records.iter().map(size);
-    let bytes = found
-        .sources
-        .iter()
-        .map(|source| source.bytes)
-        .chain(records);
-    let bar = progress_bar(bytes.sum());
-    let done = map_in_order(Feed::new(found).enumerate(), threads, |(number, unit)| {
+    let logs = found.sources.iter().map(|source| source.bytes);
+    let bytes = logs.chain(found.records.iter().map(size)).sum();
+    let bar = progress_bar(bytes);
+    let on = |(number, unit): (usize, Unit)| {
         let bytes = match &unit {
             Unit::Log(source) => source.bytes,
             Unit::Record(record) => record.bytes() as u64,
@@ -120,9 +115,11 @@ fn work_through(found: &Found, work: &Work<'_>, threads: usize) -> Vec<Done> {
         let done = work.on(number, unit);
         bar.inc(bytes);
         done
+    };
+    fold_in_order(Feed::new(found).enumerate(), threads, on, |done| {
+        sum.add(done);
     });
     bar.finish_and_clear();
-    done
 }
 
 fn entrants(args: &ReplayArgs) -> Result<Vec<Entrant>, Failure> {
@@ -153,6 +150,7 @@ fn entrants(args: &ReplayArgs) -> Result<Vec<Entrant>, Failure> {
 
 fn nothing_read(replay: &Replay) -> Failure {
     let reasons: Vec<String> = replay
+        .gaps
         .unreadable
         .iter()
         .take(3)
@@ -165,10 +163,10 @@ fn nothing_read(replay: &Replay) -> Failure {
             crate::table::counted(replay.older as u64, "log")
         ));
     }
-    if replay.empty_logs > 0 {
+    if replay.gaps.empty_logs > 0 {
         words.push(format!(
             "{} without a request",
-            crate::table::counted(replay.empty_logs as u64, "log")
+            crate::table::counted(replay.gaps.empty_logs as u64, "log")
         ));
     }
     words.extend(reasons);
@@ -176,47 +174,6 @@ fn nothing_read(replay: &Replay) -> Failure {
 }
 
 impl Replay {
-    /// Adds up what came of all pieces, in their order.
-    fn of(
-        mut entrants: Vec<Entrant>,
-        since: Since,
-        measure: Measure,
-        found: Found,
-        done: Vec<Done>,
-    ) -> Self {
-        let mut costs = Vec::new();
-        let (mut requests, mut unnamed, mut empty_logs) = (0, 0, 0);
-        let (mut unreadable, mut cut_short) = (found.unreadable, Vec::new());
-        for piece in done {
-            costs.extend(piece.costs);
-            requests += piece.requests;
-            unreadable.extend(piece.unreadable);
-            unnamed += piece.unnamed;
-            cut_short.extend(piece.cut_short);
-            empty_logs += usize::from(piece.is_empty_log);
-            for (at, entrant) in entrants.iter_mut().enumerate() {
-                entrant
-                    .totals
-                    .sessions
-                    .extend(piece.scores[at].iter().cloned());
-                entrant.counted.add(&piece.counted[at]);
-            }
-        }
-        Self {
-            entrants,
-            spending: Spending::of(&costs, since.millis()),
-            since,
-            measure,
-            sessions: costs.len(),
-            requests,
-            unreadable,
-            unnamed,
-            cut_short,
-            empty_logs,
-            older: found.older,
-        }
-    }
-
     /// Whether there is anything with a price.
     fn has_prices(&self) -> bool {
         self.spending.total.requests > 0

@@ -190,15 +190,15 @@ fn course(out: &mut String, replay: &Replay, id: &str, traces: &[Vec<Step>]) {
 }
 
 fn unreadable(out: &mut String, replay: &Replay) {
-    if replay.unreadable.is_empty() {
+    if replay.gaps.unreadable.is_empty() {
         return;
     }
     let _ = writeln!(
         out,
         "<h2>Rows that could not be read: {}</h2>\n<ul>",
-        thousands(replay.unreadable.len() + replay.unnamed)
+        thousands(replay.gaps.unreadable_rows())
     );
-    for row in &replay.unreadable {
+    for row in &replay.gaps.unreadable {
         let _ = writeln!(
             out,
             "<li>{}: {}</li>",

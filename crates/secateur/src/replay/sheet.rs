@@ -238,10 +238,10 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
             counted(spending.repeated_requests as u64, "request")
         ));
     }
-    if replay.empty_logs > 0 {
+    if replay.gaps.empty_logs > 0 {
         notes.push(format!(
             "{} without a request.",
-            counted(replay.empty_logs as u64, "log")
+            counted(replay.gaps.empty_logs as u64, "log")
         ));
     }
     if replay.older > 0 {
@@ -250,10 +250,10 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
             counted(replay.older as u64, "log")
         ));
     }
-    if !replay.cut_short.is_empty() {
+    if !replay.gaps.cut_short.is_empty() {
         notes.push(format!(
             "Too large, read in part and counted as far as read: {}.",
-            replay.cut_short.join(", ")
+            replay.gaps.cut_short.join(", ")
         ));
     }
     notes

@@ -132,12 +132,12 @@ fn print_policies(replay: &Replay) -> Result<(), Failure> {
 const NAMED_ROWS: usize = 20;
 
 fn print_unreadable(replay: &Replay) -> Result<(), Failure> {
-    let all = replay.unreadable.len() + replay.unnamed;
+    let all = replay.gaps.unreadable_rows();
     if all == 0 {
         return Ok(());
     }
     say!("\n{} could not be read:", counted(all as u64, "row"))?;
-    for row in replay.unreadable.iter().take(NAMED_ROWS) {
+    for row in replay.gaps.unreadable.iter().take(NAMED_ROWS) {
         say!("  {}: {}", row.place, row.reason)?;
     }
     if all > NAMED_ROWS {
@@ -167,6 +167,7 @@ pub(super) fn json(replay: &Replay) -> Value {
         })
     };
     let unreadable: Value = replay
+        .gaps
         .unreadable
         .iter()
         .map(|row| json!({ "place": row.place, "reason": row.reason }))
@@ -178,9 +179,9 @@ pub(super) fn json(replay: &Replay) -> Value {
         "requests": replay.requests,
         "policies": replay.entrants.iter().map(row).collect::<Value>(),
         "unreadable": unreadable,
-        "unreadable_unnamed": replay.unnamed,
-        "cut_short": replay.cut_short,
-        "logs_without_requests": replay.empty_logs,
+        "unreadable_unnamed": replay.gaps.unnamed,
+        "cut_short": replay.gaps.cut_short,
+        "logs_without_requests": replay.gaps.empty_logs,
         "older_logs": replay.older,
     })
 }

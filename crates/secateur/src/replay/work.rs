@@ -4,26 +4,21 @@ use std::sync::{Mutex, PoisonError};
 
 use secateur_replay::{
     BodyPolicy, ConversationCost, Loaded, Measure, Policy, Pricing, ReadLimits, Replayed,
-    RoundPolicy, Session, SessionScore, Unreadable, read_log, replay_steps,
+    RoundPolicy, Session, SessionScore, read_log, replay_steps,
 };
 
 use super::Entrant;
 use super::feed::Unit;
+use super::sum::Gaps;
 use super::tally::{Counted, Tally};
 
 /// What came of one piece.
-#[derive(Default)]
 pub(super) struct Done {
     pub(super) costs: Vec<ConversationCost>,
-    /// For each policy.
-    pub(super) scores: Vec<Vec<SessionScore>>,
-    pub(super) counted: Vec<Counted>,
+    /// For each policy, the scores of the sessions and what was counted.
+    pub(super) policies: Vec<(Vec<SessionScore>, Counted)>,
     pub(super) requests: usize,
-    pub(super) unreadable: Vec<Unreadable>,
-    pub(super) unnamed: usize,
-    pub(super) cut_short: Vec<String>,
-    /// The piece was a log without any request.
-    pub(super) is_empty_log: bool,
+    pub(super) gaps: Gaps,
 }
 
 /// How pieces are replayed.
@@ -39,36 +34,34 @@ impl Work<'_> {
     /// Reads and replays a piece.
     pub(super) fn on(&self, number: usize, unit: Unit) -> Done {
         let is_log = matches!(unit, Unit::Log(_));
-        let loaded = read(unit);
+        let mut loaded = read(unit);
+        let gaps = Gaps::of(&mut loaded, is_log);
         let tallies: Vec<Tally> = self.entrants.iter().map(|_| Tally::default()).collect();
-        let mut done = Done {
-            scores: vec![Vec::new(); self.entrants.len()],
-            unreadable: loaded.unreadable,
-            unnamed: loaded.unnamed,
-            cut_short: loaded.cut_short,
-            is_empty_log: is_log && loaded.sessions.is_empty(),
-            ..Done::default()
-        };
+        let mut scores = vec![Vec::new(); self.entrants.len()];
+        let (mut costs, mut requests) = (Vec::new(), 0);
         for mut session in loaded.sessions {
             if session.model.is_none() {
                 session.model = self.model.map(str::to_owned);
             }
             let replayed = self.replay(&session, &tallies);
-            done.requests += session.boundaries().count();
-            done.costs.push(ConversationCost::of(&session, &replayed));
-            for (scores, replayed) in done.scores.iter_mut().zip(replayed) {
+            requests += session.boundaries().count();
+            costs.push(ConversationCost::of(&session, &replayed));
+            for (scores, replayed) in scores.iter_mut().zip(replayed) {
                 scores.push(replayed.score);
             }
             if let Some(shown) = self.shown {
                 shown.offer(number, session);
             }
         }
-        done.counted = tallies.iter().map(Tally::get).collect();
-        done
+        let counted = tallies.iter().map(Tally::get);
+        Done {
+            costs,
+            policies: scores.into_iter().zip(counted).collect(),
+            requests,
+            gaps,
+        }
     }
-}
 
-impl Work<'_> {
     /// What is kept and what was done needs every request; costs alone only those at which something is decided.
     fn replay(&self, session: &Session, tallies: &[Tally]) -> Vec<Replayed> {
         let pricing = Pricing::default();

@@ -7,23 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::agent::Agent;
-use crate::read::{Unreadable, agent_of_file, opencode};
+use crate::read::{Source, Unreadable, agent_of_file, head, opencode};
 
 /// Folders inside folders are searched to this depth.
 const MAX_DEPTH: usize = 16;
-
-/// One log of one session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// Whose it is.
-    pub agent: Agent,
-    /// The file.
-    pub path: PathBuf,
-    /// The session in it, where the file is a database.
-    pub row: Option<String>,
-    /// Its size; 0 for a row of a database.
-    pub bytes: u64,
-}
 
 /// The logs that were found.
 #[derive(Debug, Default)]
@@ -36,6 +23,24 @@ pub struct Found {
     pub older: usize,
     /// Folders and databases that could not be read.
     pub unreadable: Vec<Unreadable>,
+}
+
+impl Found {
+    /// Adds what was found elsewhere.
+    pub fn append(&mut self, mut other: Self) {
+        self.sources.append(&mut other.sources);
+        self.records.append(&mut other.records);
+        self.unreadable.append(&mut other.unreadable);
+        self.older += other.older;
+    }
+
+    /// Puts logs and records in order; what was found twice is listed once.
+    pub fn sort(&mut self) {
+        self.sources.sort();
+        self.sources.dedup();
+        self.records.sort();
+        self.records.dedup();
+    }
 }
 
 /// The folders in which agents keep their logs.
@@ -152,10 +157,7 @@ impl Search {
     }
 
     fn finish(mut self) -> Found {
-        let sources = &mut self.found.sources;
-        sources.sort_by(|a, b| (a.agent, &a.path).cmp(&(b.agent, &b.path)));
-        sources.dedup();
-        self.found.records.sort();
+        self.found.sort();
         self.found
     }
 
@@ -197,7 +199,7 @@ impl Search {
             self.add(path, Agent::Opencode);
         } else if let Some(agent) = agent_of_file(path) {
             self.add(path, agent);
-        } else if name.ends_with(".gz") || holds_messages(path) {
+        } else if holds_messages(path) {
             self.found.records.push(path.to_owned());
         }
     }
@@ -279,8 +281,6 @@ fn is_opencode_session(path: &Path) -> bool {
 
 /// Whether a file begins like a record of a session.
 fn holds_messages(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut head = Vec::new();
-    let read = std::fs::File::open(path).map(|file| file.take(64 << 10).read_to_end(&mut head));
-    read.is_ok() && memchr::memmem::find(&head, b"\"messages\"").is_some()
+    let head = head(path, 64 << 10);
+    head.is_ok_and(|head| memchr::memmem::find(&head, b"\"messages\"").is_some())
 }
