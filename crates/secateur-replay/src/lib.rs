@@ -41,7 +41,7 @@ pub use read::{
     read_path,
 };
 pub use records::{Record, Records};
-pub use rounds::{RoundPolicy, SentBody};
+pub use rounds::{RoundPolicy, RoundsSoFar, SentBody};
 pub use run::{Progress, fold_in_order, replay};
 pub use score::{SessionScore, Totals};
 pub use session::{Answer, Message, Origin, Part, PartKind, Role, Session, ToolCall, Usage};

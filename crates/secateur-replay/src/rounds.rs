@@ -1,11 +1,12 @@
 //! Policies that decide in rounds, replayed without pruning every request.
 //!
 //! Between two rounds the output only grows: the request before is the beginning of the next. So the last request before
-//! a round tells what all requests since the round before sent, and the places of rounds are found by bisection. Requests
-//! that depend on more than their content are pruned themselves: those with many new blocks, where a cache marker
-//! inside the conversation may count, and cold ones.
+//! a round tells what all requests since the round before sent. A request tells when the last round was, so these
+//! requests are found from the last one on backwards. Requests that depend on more than their content are pruned
+//! themselves: those that take a round, those with many new blocks, where a cache marker inside the conversation may
+//! count, and cold ones.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use crate::body::BodyReader;
 use crate::policy::{Policy, Pruned, PrunedMessage, Run};
@@ -14,6 +15,9 @@ use crate::session::Session;
 /// Up to so many new blocks the marker on the last block finds the entry of the request before.
 const NEAR_BLOCKS: usize = 12;
 
+/// Messages of outputs that are held for later; further outputs are made again when they are needed.
+const MAX_HELD_MESSAGES: usize = 50_000;
+
 /// What a policy made of a body.
 #[derive(Debug)]
 pub struct SentBody {
@@ -21,8 +25,17 @@ pub struct SentBody {
     pub body: Vec<u8>,
     /// Whether new decisions were taken.
     pub is_round: bool,
-    /// Rounds taken in the conversation so far; `None`: the policy does not decide in rounds.
-    pub rounds: Option<usize>,
+    /// The rounds so far; `None`: the policy does not decide in rounds.
+    pub rounds: Option<RoundsSoFar>,
+}
+
+/// When a conversation took its last round.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundsSoFar {
+    /// The requests of the conversation, the present one included.
+    pub requests: usize,
+    /// The request that took the last round, counted from 0.
+    pub last: Option<usize>,
 }
 
 /// A policy given as a function from the body that the client sends to what goes out.
@@ -36,11 +49,17 @@ impl<F: Fn(&[u8]) -> SentBody + Sync> Policy for RoundPolicy<F> {
             session,
             reader: BodyReader::new(session),
             ends: session.boundaries().collect(),
-            counts: BTreeMap::new(),
-            cover: None,
-            wait: 0,
+            spans: None,
         })
     }
+}
+
+/// Requests from one that takes a round to the last before the next round, by their numbers.
+struct Span {
+    first: usize,
+    last: usize,
+    /// What the last one sends; it begins with what the others send.
+    output: Option<Pruned>,
 }
 
 struct RoundRun<'s, F> {
@@ -49,73 +68,89 @@ struct RoundRun<'s, F> {
     reader: BodyReader<'s>,
     /// The boundaries.
     ends: Vec<usize>,
-    /// Rounds up to a boundary, by its number.
-    counts: BTreeMap<usize, usize>,
-    /// The output at a boundary that begins with those of all boundaries up to it.
-    cover: Option<(usize, Vec<PrunedMessage>)>,
-    /// Boundaries that are pruned without another search: the last one took more than it saved. So never more than
-    /// twice as many requests are pruned as there are.
-    wait: usize,
-}
-
-/// An output that was read.
-struct Output {
-    pruned: Pruned,
-    rounds: Option<usize>,
+    /// Those that are still to come; `None`: they were not looked for yet.
+    spans: Option<VecDeque<Span>>,
 }
 
 impl<F: Fn(&[u8]) -> SentBody> Run for RoundRun<'_, F> {
     fn at(&mut self, upto: usize) -> Pruned {
         let Ok(number) = self.ends.binary_search(&upto) else {
-            return self.output(upto).pruned;
+            return self.output(upto).0;
         };
-        if let Some((until, messages)) = &self.cover
-            && number <= *until
-            && self.is_plain(number)
-        {
-            return first(messages, upto);
+        let mut spans = match self.spans.take() {
+            Some(spans) => spans,
+            None => self.find_spans(),
+        };
+        while spans.front().is_some_and(|span| span.last < number) {
+            spans.pop_front();
         }
-        let now = self.output(upto);
-        self.wait = self.wait.saturating_sub(1);
-        if self.wait == 0
-            && let Some(rounds) = now.rounds
-            && self.cover.as_ref().is_none_or(|(until, _)| number > *until)
-        {
-            self.counts.insert(number, rounds);
-            self.cover = self.find_cover(number, rounds, &now.pruned.messages);
-        }
-        now.pruned
-    }
-}
-
-/// The messages that were sent at a boundary, with the client's marker alone.
-fn first(messages: &[PrunedMessage], upto: usize) -> Pruned {
-    let mut messages: Vec<PrunedMessage> = messages[..upto].to_vec();
-    for message in &mut messages {
-        message.marked = None;
-    }
-    Pruned {
-        messages,
-        round: false,
+        let pruned = match spans.front_mut() {
+            Some(span) if span.first <= number => self.in_span(span, number),
+            _ => self.output(upto).0,
+        };
+        self.spans = Some(spans);
+        pruned
     }
 }
 
 impl<F: Fn(&[u8]) -> SentBody> RoundRun<'_, F> {
-    fn output(&mut self, upto: usize) -> Output {
+    /// What is sent at a boundary, and the rounds so far.
+    fn output(&mut self, upto: usize) -> (Pruned, Option<RoundsSoFar>) {
         let sent = (self.prune)(&self.session.body(upto));
         match self.reader.read(&sent.body) {
-            Some(messages) => Output {
-                pruned: Pruned {
-                    messages,
-                    round: sent.is_round,
-                },
-                rounds: sent.rounds,
-            },
-            None => Output {
-                pruned: Pruned::whole(self.session, upto),
-                rounds: None,
-            },
+            Some(messages) => {
+                let round = sent.is_round;
+                (Pruned { messages, round }, sent.rounds)
+            }
+            None => (Pruned::whole(self.session, upto), None),
         }
+    }
+
+    /// The spans from the last request back to the first one, or to one of which it is not known when the last round was.
+    fn find_spans(&mut self) -> VecDeque<Span> {
+        let mut spans = VecDeque::new();
+        let (mut next, mut held) = (self.ends.len(), 0);
+        while let Some(last) = next.checked_sub(1) {
+            let upto = self.ends[last];
+            let (output, rounds) = self.output(upto);
+            // The engine may see other requests in a body than there were.
+            let rounds = rounds.filter(|rounds| rounds.requests == next);
+            let is_whole = output.messages.len() == upto;
+            let first = rounds
+                .filter(|_| is_whole)
+                .map(|rounds| rounds.last.unwrap_or(0).min(last));
+            held += output.messages.len();
+            spans.push_front(Span {
+                first: first.unwrap_or(last),
+                last,
+                output: (held <= MAX_HELD_MESSAGES).then_some(output),
+            });
+            let Some(first) = first else { break };
+            next = first;
+        }
+        spans
+    }
+
+    fn in_span(&mut self, span: &mut Span, number: usize) -> Pruned {
+        let (upto, last) = (self.ends[number], self.ends[span.last]);
+        let output = match span.output.take() {
+            Some(output) => output,
+            None => self.output(last).0,
+        };
+        if number == span.last {
+            return output;
+        }
+        let pruned = if number > span.first && self.is_plain(number) {
+            first(&output.messages, upto)
+        } else {
+            self.output(upto).0
+        };
+        if number == span.first && !begins_with(&output.messages, &pruned.messages) {
+            // The others are pruned one by one.
+            span.first = span.last;
+        }
+        span.output = Some(output);
+        pruned
     }
 
     /// Whether what a request costs depends on its content alone.
@@ -128,43 +163,17 @@ impl<F: Fn(&[u8]) -> SentBody> RoundRun<'_, F> {
         let blocks: usize = new.map(|message| message.parts.len()).sum();
         blocks <= NEAR_BLOCKS && self.session.cold.binary_search(&upto).is_err()
     }
+}
 
-    /// The last boundary with as many rounds as this one.
-    fn find_cover(
-        &mut self,
-        number: usize,
-        rounds: usize,
-        messages: &[PrunedMessage],
-    ) -> Option<(usize, Vec<PrunedMessage>)> {
-        let mut cover = None;
-        let mut probes = 0;
-        let (mut low, mut high) = (number, self.ends.len());
-        // What earlier searches know already.
-        if let Some((&known, _)) = self
-            .counts
-            .range(number + 1..)
-            .find(|&(_, &count)| count > rounds)
-        {
-            high = known;
-        }
-        let mut probe = high.saturating_sub(1);
-        while low + 1 < high {
-            probes += 1;
-            let upto = self.ends[probe];
-            let output = self.output(upto);
-            let count = output.rounds?;
-            self.counts.insert(probe, count);
-            let found = output.pruned.messages;
-            if count == rounds && found.len() == upto && begins_with(&found, messages) {
-                low = probe;
-                cover = Some((probe, found));
-            } else {
-                high = probe;
-            }
-            probe = low.midpoint(high);
-        }
-        self.wait = (probes + number + 1).saturating_sub(low);
-        cover
+/// The messages that were sent at a boundary, with the client's marker alone.
+fn first(messages: &[PrunedMessage], upto: usize) -> Pruned {
+    let mut messages: Vec<PrunedMessage> = messages[..upto].to_vec();
+    for message in &mut messages {
+        message.marked = None;
+    }
+    Pruned {
+        messages,
+        round: false,
     }
 }
 

@@ -170,7 +170,7 @@ fn what_was_paid_is_the_billed_usage_and_copies_and_unknown_prices_are_named() {
         .unwrap();
     assert!(saved > 0.0 && saved < total, "{saved}");
     assert_eq!(found["logs_without_requests"], 2);
-    assert_eq!(found["unreadable"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["unreadable"].as_array().unwrap().len(), 2, "{found}");
     let of = |rows: &Value| -> f64 {
         let rows = rows.as_array().unwrap().iter();
         rows.map(|row| row["paid_usd"].as_f64().unwrap()).sum()
@@ -222,7 +222,7 @@ fn the_text_leads_with_one_sentence_and_fits_80_columns() {
         "Counted once: 12 requests",
         "unknown-model (12)",
         "2 logs without a request.",
-        "1 row could not be read:\n  newer.jsonl:2: not JSON",
+        "2 rows could not be read:\n  newer.jsonl:1: no `type`\n  newer.jsonl:2: not JSON",
     ] {
         assert!(shown.contains(note), "{note}: {shown}");
     }
@@ -236,6 +236,39 @@ fn only_requests_since_then_count() {
     let spending = &found["spending"];
     assert_eq!(spending["by_day"].as_array().unwrap().len(), 1);
     assert_eq!(spending["total"]["requests"], 2 * (STEPS - 8));
+}
+
+#[test]
+fn a_time_without_requests_says_so() {
+    let home = filled("logs-later");
+    let output = run(&home, &["--since", "1m"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        errors.contains("no request in that time: try --since all"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn names_from_logs_cannot_steer_the_terminal_or_widen_the_tables() {
+    let home = home("logs-names");
+    let folder = format!("/w/{}\u{1b}[2J", "wide".repeat(40));
+    let model = format!("claude-opus-4-6-{}", "9".repeat(60));
+    let log = claude_code("se\u{1b}]0;x\u{7}ssion", &model).replace("/w/shop", &folder);
+    let log = log.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007");
+    write(&home.join(".claude/projects/p/a\u{1b}b.jsonl"), &log);
+    write(
+        &home.join(".claude/projects/p/broken\u{1b}.jsonl"),
+        "broken\n",
+    );
+    let shown = text(&home, &["--since", "all"]);
+    assert!(shown.contains("Largest savings"), "{shown}");
+    assert!(shown.contains("⟨U+001B⟩"), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+    for line in shown.lines().skip(1) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }
 
 #[test]

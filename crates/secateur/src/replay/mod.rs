@@ -16,8 +16,10 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressStyle};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
+use secateur_ledger::shown::in_line;
 use secateur_replay::{
-    BodyPolicy, Found, Measure, Pricing, SentBody, Session, Spending, Step, Totals, fold_in_order,
+    BodyPolicy, Found, Measure, Pricing, RoundsSoFar, SentBody, Session, Spending, Step, Totals,
+    fold_in_order,
 };
 
 use crate::Failure;
@@ -80,7 +82,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let mut sum = Sum::new(&entrants, since.millis());
     work_through(&found, &work, args.threads, &mut sum);
     let replay = sum.finish(entrants, since, measure, found);
-    if replay.sessions == 0 {
+    if !replay.has_requests() {
         return Err(nothing_read(&replay));
     }
     if let (Some(path), Some(shown)) = (&args.html, shown) {
@@ -154,9 +156,13 @@ fn nothing_read(replay: &Replay) -> Failure {
         .unreadable
         .iter()
         .take(3)
-        .map(|row| format!("{}: {}", row.place, row.reason))
+        .map(|row| format!("{}: {}", in_line(&row.place), in_line(&row.reason)))
         .collect();
-    let mut words = vec!["no session could be read".to_owned()];
+    let first = match replay.sessions {
+        0 => "no session could be read",
+        _ => "no request in that time: try --since all",
+    };
+    let mut words = vec![first.to_owned()];
     if replay.older > 0 {
         words.push(format!(
             "{} unchanged in that time: try --since all",
@@ -174,6 +180,11 @@ fn nothing_read(replay: &Replay) -> Failure {
 }
 
 impl Replay {
+    /// Whether any request is in the time asked for.
+    fn has_requests(&self) -> bool {
+        self.has_prices() || self.spending.unpriced.requests > 0
+    }
+
     /// Whether there is anything with a price.
     fn has_prices(&self) -> bool {
         self.spending.total.requests > 0
@@ -208,7 +219,10 @@ impl Entrant {
         let account = outcome.report.account;
         SentBody {
             is_round: account.is_some_and(|account| account.is_round),
-            rounds: account.map(|account| account.rounds),
+            rounds: account.map(|account| RoundsSoFar {
+                requests: account.requests,
+                last: account.last_round,
+            }),
             body: outcome.body.into_owned(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use secateur_ledger::shown::in_line;
 use secateur_replay::{Measure, Step};
 
 use super::bars::{self, Day};
@@ -202,8 +203,8 @@ fn unreadable(out: &mut String, replay: &Replay) {
         let _ = writeln!(
             out,
             "<li>{}: {}</li>",
-            escape(&row.place),
-            escape(&row.reason)
+            escape(&in_line(&row.place)),
+            escape(&in_line(&row.reason))
         );
     }
     out.push_str("</ul>\n");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use secateur_ledger::moment::{DAY_MS, Moment, day_of};
+use secateur_ledger::shown::in_line;
 use secateur_replay::{Agent, Line, SessionLine};
 use serde_json::{Value, json};
 
@@ -12,8 +13,8 @@ use crate::table::{counted, thousands};
 /// Sessions in each of the lists of largest savings and losses.
 const LISTED_SESSIONS: usize = 5;
 
-/// Longest name in a table, in characters.
-const MAX_NAME: usize = 28;
+/// Files that a note names; the others are counted.
+const NAMED_FILES: usize = 5;
 
 /// One table.
 pub(super) struct Sheet {
@@ -97,14 +98,6 @@ fn day_name(day: Option<i64>) -> String {
     day.map_or_else(|| "no date".to_owned(), |day| day_of(day * DAY_MS))
 }
 
-fn clip(name: &str) -> String {
-    if name.chars().count() <= MAX_NAME {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().take(MAX_NAME - 1).collect();
-    format!("{kept}…")
-}
-
 /// Models by what was paid for them, most first.
 fn models(replay: &Replay) -> Vec<(&String, &Line)> {
     let mut models: Vec<(&String, &Line)> = replay.spending.by_model.iter().collect();
@@ -129,7 +122,7 @@ pub(super) fn sheets(replay: &Replay) -> Vec<Sheet> {
             .into_iter()
             .map(|(name, line)| {
                 let mut row = vec![
-                    clip(&name),
+                    in_line(&name).into_owned(),
                     thousands(line.sessions),
                     thousands(line.requests),
                 ];
@@ -171,16 +164,15 @@ pub(super) fn sheets(replay: &Replay) -> Vec<Sheet> {
 fn session_row(session: &SessionLine) -> Vec<String> {
     let project = session.project.as_deref().unwrap_or_default();
     let folder = Path::new(project).file_name();
-    let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let folder: String = folder.chars().take(14).collect();
+    let folder = folder.unwrap_or_default().to_string_lossy();
     let began = session.from_ms.map(|at| Moment(at).full());
     // The part of an id that tells sessions apart on one screen.
     let id: String = session.session.chars().take(13).collect();
     let mut row = vec![
-        id,
+        in_line(&id).into_owned(),
         agent_name(session.agent).to_owned(),
         began.map_or_else(String::new, |began| began.chars().take(10).collect()),
-        folder,
+        in_line(&folder).into_owned(),
     ];
     row.extend(amounts(&session.line).into_iter().take(3));
     row
@@ -223,7 +215,7 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
     if unpriced.requests > 0 {
         let models = unpriced.models.iter();
         let models: Vec<String> = models
-            .map(|(name, count)| format!("{name} ({count})"))
+            .map(|(name, count)| format!("{} ({count})", in_line(name)))
             .collect();
         notes.push(format!(
             "Not in the sums: {} with models whose price is not known ({} without any other): {}.",
@@ -253,10 +245,21 @@ pub(super) fn notes(replay: &Replay) -> Vec<String> {
     if !replay.gaps.cut_short.is_empty() {
         notes.push(format!(
             "Too large, read in part and counted as far as read: {}.",
-            replay.gaps.cut_short.join(", ")
+            listed(&replay.gaps.cut_short)
         ));
     }
     notes
+}
+
+/// The first names of a list, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED_FILES);
+    let shown: Vec<_> = shown.map(|name| in_line(name)).collect();
+    let more = match names.len().saturating_sub(NAMED_FILES) {
+        0 => String::new(),
+        more => format!(" and {} more", thousands(more)),
+    };
+    shown.join(", ") + &more
 }
 
 #[expect(
