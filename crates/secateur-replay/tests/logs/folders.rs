@@ -85,7 +85,7 @@ fn a_compressed_log_is_recognised_and_read() {
     out.write_all(lines(&claude_code()).as_bytes()).unwrap();
     out.finish().unwrap();
     let found = find_in(folder.path(), None);
-    assert_eq!(found.records, [PathBuf::new(); 0]);
+    assert!(found.records.is_empty());
     let loaded = read_log(&found.sources[0], &ReadLimits::default()).unwrap();
     assert_session(&loaded.sessions[0], Agent::ClaudeCode, "claude-opus-4-6");
 }
