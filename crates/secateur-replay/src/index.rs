@@ -71,6 +71,23 @@ impl Index {
         }
     }
 
+    /// An index that looks for nothing and only counts characters.
+    pub(crate) fn without_targets() -> Self {
+        Self {
+            automaton: None,
+            target_count: 0,
+            wanted: HashMap::new(),
+            versions: Vec::new(),
+            by_pointer: HashMap::new(),
+            by_text: HashMap::new(),
+        }
+    }
+
+    /// Whether there is anything to look for.
+    pub(crate) fn has_targets(&self) -> bool {
+        self.automaton.is_some()
+    }
+
     /// The number of this text. The same allocation is recognised without reading the text.
     pub(crate) fn version(&mut self, kind: PartKind, text: &Arc<str>) -> u32 {
         let pointer = (text.as_ptr().addr(), text.len(), kind);

@@ -11,22 +11,39 @@
 //!
 //! The definitions of the bill, `ids` and `lines` are in [`price`] and [`targets`], that of `outcomes` in [`outcomes`].
 
+mod agent;
 mod body;
+mod conversation_cost;
+mod find;
 mod index;
 pub mod outcomes;
+mod policy;
 pub mod price;
 mod read;
+mod records;
+
+mod rounds;
 mod run;
 mod score;
 mod session;
+mod session_replay;
+mod spending;
 pub mod targets;
 
+pub use agent::Agent;
 pub use body::{BodyPolicy, read_body};
+pub use conversation_cost::{Basis, ConversationCost, RequestCost};
+pub use find::{Found, LogFolders, find_file, find_in};
+pub use policy::{Policy, Pruned, PrunedMessage, PrunedPart, Run};
 pub use price::{CacheAssumption, Pricing};
-pub use read::{Loaded, ReadSessionError, Unreadable, read_bytes, read_path};
-pub use run::{Progress, replay};
-pub use score::{
-    Policy, Pruned, PrunedMessage, PrunedPart, Run, SessionScore, Step, Totals, replay_session,
-    trace,
+pub use read::{
+    Loaded, ReadLimits, ReadSessionError, Source, Unreadable, agent_of_file, read_bytes, read_log,
+    read_path,
 };
-pub use session::{Message, Part, PartKind, Role, Session, ToolCall};
+pub use records::{Record, Records};
+pub use rounds::{RoundPolicy, RoundsSoFar, SentBody};
+pub use run::{Progress, fold_in_order, replay};
+pub use score::{SessionScore, Totals};
+pub use session::{Answer, Message, Origin, Part, PartKind, Role, Session, ToolCall, Usage};
+pub use session_replay::{Measure, Replayed, Step, replay_session, replay_steps, trace};
+pub use spending::{Line, SessionLine, Spending, SpendingSum, Unpriced};

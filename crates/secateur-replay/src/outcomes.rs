@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use crate::score::Pruned;
+use crate::policy::Pruned;
 use crate::session::{PartKind, Session};
 
 /// Longer lines are data that mention an outcome.

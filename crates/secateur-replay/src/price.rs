@@ -6,21 +6,26 @@
 use secateur_core::cost::cache::{
     Block, BlockList, BlockPlace, CacheKind, CachePrices, CacheRules, Life, SimulatedCache,
 };
-use secateur_core::models::Terms;
+use secateur_core::models::{self, Terms};
 
 use crate::session::Session;
 
 /// Characters of a token, measured against billed Claude requests.
 pub const CHARS_PER_TOKEN: f64 = 2.6;
 
-/// Characters to tokens.
+/// Characters to tokens of Claude.
 pub fn chars_to_tokens(chars: usize) -> f64 {
+    tokens_of(chars, CHARS_PER_TOKEN)
+}
+
+/// Characters to tokens, at so many characters each.
+pub(crate) fn tokens_of(chars: usize, chars_per_token: f64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
         reason = "bodies are far below 2^52 characters"
     )]
     let chars = chars as f64;
-    chars / CHARS_PER_TOKEN
+    chars / chars_per_token
 }
 
 /// Which cache a replay assumes.
@@ -76,20 +81,28 @@ pub struct Priced {
     pub is_marked: bool,
 }
 
+/// What one request comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Charge {
+    /// Its cost.
+    pub cost: f64,
+    /// Tokens sent.
+    pub tokens: f64,
+    /// Of these, tokens read from the cache.
+    pub cache_read: f64,
+}
+
 /// The running cost of one session.
 #[derive(Debug, Clone)]
 pub struct Meter {
-    /// Cost so far.
-    pub cost: f64,
-    /// Tokens sent so far.
-    pub tokens: f64,
-    /// Tokens read from the cache so far.
-    pub cache_read: f64,
+    /// All requests so far.
+    pub sum: Charge,
     /// Requests with more markers than the provider takes.
     pub rejected: usize,
     cache: SimulatedCache,
     rules: CacheRules,
     prices: CachePrices,
+    chars_per_token: f64,
     head_chars: usize,
     pricing: Pricing,
 }
@@ -98,27 +111,31 @@ impl Meter {
     /// Nothing was sent yet.
     pub fn new(session: &Session, pricing: Pricing) -> Self {
         let terms = Terms::of(session.model.as_deref(), Some(session.dialect));
+        let chars_per_token = models::chars_per_token(session.model.as_deref());
+        let mut prices = terms.cache;
+        if let Some(write) = terms.rules.long_write.filter(|_| session.has_long_cache) {
+            prices.write = write;
+        }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a count of characters"
         )]
-        let head_chars = (session.fixed_tokens * CHARS_PER_TOKEN) as usize;
+        let head_chars = (session.fixed_tokens * chars_per_token) as usize;
         Self {
-            cost: 0.0,
-            tokens: 0.0,
-            cache_read: 0.0,
+            sum: Charge::default(),
             rejected: 0,
             cache: SimulatedCache::default(),
             rules: pricing.rules(&terms.rules),
-            prices: terms.cache,
+            prices,
+            chars_per_token,
             head_chars,
             pricing,
         }
     }
 
     /// Adds a request. `is_cold`: it came after a long pause.
-    pub fn add(&mut self, blocks: impl Iterator<Item = Priced>, is_cold: bool) {
+    pub fn add(&mut self, blocks: impl Iterator<Item = Priced>, is_cold: bool) -> Charge {
         if is_cold && self.pricing.with_pauses {
             self.cache.expire();
         }
@@ -141,11 +158,17 @@ impl Meter {
         let has_markers = self.rules.kind == CacheKind::Marked;
         let is_rejected = has_markers && prompt.marker_count() > self.rules.max_markers;
         self.rejected += usize::from(is_rejected);
-        let billed = self
-            .cache
-            .request(&self.rules, "", &prompt, 0.0, chars_to_tokens);
-        self.cost += billed.bill.cost(self.prices);
-        self.tokens += billed.bill.read + billed.bill.written + billed.bill.plain;
-        self.cache_read += billed.bill.read;
+        let billed = self.cache.request(&self.rules, "", &prompt, 0.0, |chars| {
+            tokens_of(chars, self.chars_per_token)
+        });
+        let charge = Charge {
+            cost: billed.bill.cost(self.prices),
+            tokens: billed.bill.read + billed.bill.written + billed.bill.plain,
+            cache_read: billed.bill.read,
+        };
+        self.sum.cost += charge.cost;
+        self.sum.tokens += charge.tokens;
+        self.sum.cache_read += charge.cache_read;
+        charge
     }
 }

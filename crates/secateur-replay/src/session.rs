@@ -7,6 +7,8 @@ use secateur_core::Dialect;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::agent::Agent;
+
 /// Who speaks. `System` also stands for OpenAI's `developer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -85,6 +87,75 @@ pub struct Session {
     pub model: Option<String>,
     /// The boundaries whose request came after a pause that outlasted the cache.
     pub cold: Vec<usize>,
+    /// Whether the client asks for the cache's longer life.
+    pub has_long_cache: bool,
+    /// The log that it comes from, if it comes from an agent's log.
+    pub origin: Option<Origin>,
+    /// What the log says of the model's answers, in the order of the messages. Empty for other records.
+    pub answers: Vec<Answer>,
+}
+
+/// Which agent kept a log, and of what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The agent.
+    pub agent: Agent,
+    /// The agent's own id of the session. Conversations of sub-agents and those after a compaction share it.
+    pub session: String,
+    /// The folder that the agent worked in.
+    pub project: Option<String>,
+}
+
+/// What a log says of one answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The message that it is.
+    pub message: usize,
+    /// When it was logged, in milliseconds since 1970.
+    pub at_ms: Option<i64>,
+    /// The model that gave it.
+    pub model: Option<Arc<str>>,
+    /// Equal for the same answer in several logs: a copied session is billed once.
+    pub key: Option<u64>,
+    /// What was billed for it.
+    pub usage: Option<Usage>,
+    /// It was given and billed in an earlier context, and is history here.
+    pub is_history: bool,
+}
+
+/// Billed tokens of one request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Input that is neither read from the cache nor written to it.
+    pub plain: u64,
+    /// Input written to the cache.
+    pub written: u64,
+    /// Input written to the cache for its longer life.
+    pub written_long: u64,
+    /// Input read from the cache.
+    pub read: u64,
+    /// Output.
+    pub output: u64,
+}
+
+impl Usage {
+    /// All input tokens.
+    pub fn input(&self) -> u64 {
+        let parts = [self.plain, self.written, self.written_long, self.read];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// The larger count of each kind: an answer is logged several times while it grows.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            plain: self.plain.max(other.plain),
+            written: self.written.max(other.written),
+            written_long: self.written_long.max(other.written_long),
+            read: self.read.max(other.read),
+            output: self.output.max(other.output),
+        }
+    }
 }
 
 impl Session {
@@ -96,28 +167,28 @@ impl Session {
         })
     }
 
+    /// What the log says of this message, where it is an answer.
+    pub fn answer_at(&self, message: usize) -> Option<&Answer> {
+        let answers = &self.answers;
+        let at = answers.binary_search_by_key(&message, |answer| answer.message);
+        at.ok().map(|at| &answers[at])
+    }
+
     /// The request body that the client would have sent at the boundary `upto`, with every message
     /// byte for byte as it was recorded. An Anthropic client marks its instructions and its last message.
     pub fn body(&self, upto: usize) -> Vec<u8> {
         let messages = &self.messages[..upto.min(self.messages.len())];
         let size: usize = messages.iter().map(|m| m.raw.len() + 1).sum();
         let mut body = Vec::with_capacity(size + 256);
-        body.push(b'{');
-        if let Some(model) = &self.model {
-            body.extend_from_slice(
-                format!("\"model\":{},", Value::from(model.as_str())).as_bytes(),
-            );
-        }
+        body.extend_from_slice(self.head().as_bytes());
         let is_marked = self.dialect == Dialect::AnthropicMessages;
-        if is_marked {
-            body.extend_from_slice(SYSTEM);
-        }
-        body.extend_from_slice(b"\"messages\":[");
+        let marker = self.marker();
         for (i, message) in messages.iter().enumerate() {
             if i > 0 {
                 body.push(b',');
             }
-            match marked(&message.raw).filter(|_| is_marked && i + 1 == messages.len()) {
+            let is_last = is_marked && i + 1 == messages.len();
+            match is_last.then(|| marked(&message.raw, marker)).flatten() {
                 Some(marked) => body.extend_from_slice(marked.as_bytes()),
                 None => body.extend_from_slice(message.raw.as_bytes()),
             }
@@ -125,28 +196,51 @@ impl Session {
         body.extend_from_slice(b"]}");
         body
     }
+
+    /// A body up to its first message.
+    pub(crate) fn head(&self) -> String {
+        let mut head = String::from("{");
+        if let Some(model) = &self.model {
+            head.push_str(&format!("\"model\":{},", Value::from(model.as_str())));
+        }
+        if self.dialect == Dialect::AnthropicMessages {
+            head.push_str(&system(self.marker()));
+        }
+        head.push_str("\"messages\":[");
+        head
+    }
+
+    fn marker(&self) -> &'static str {
+        if self.has_long_cache {
+            LONG_MARKER
+        } else {
+            MARKER
+        }
+    }
 }
 
 /// Instructions that stand for those that the record lacks.
-const SYSTEM: &[u8] =
-    br#""system":[{"type":"text","text":"(not recorded)","cache_control":{"type":"ephemeral"}}],"#;
+fn system(marker: &str) -> String {
+    format!(r#""system":[{{"type":"text","text":"(not recorded)",{marker}}}],"#)
+}
 
 /// A message with a marker on its last block, all else as recorded; `None` where it has no block.
-fn marked(raw: &str) -> Option<String> {
+fn marked(raw: &str, marker: &str) -> Option<String> {
     let message: HashMap<&str, &RawValue> = serde_json::from_str(raw).ok()?;
     let content = message.get("content")?.get();
     let (at, old_len, new) = if content.starts_with('"') {
-        let block = format!(r#"[{{"type":"text",{MARKER},"text":{content}}}]"#);
+        let block = format!(r#"[{{"type":"text",{marker},"text":{content}}}]"#);
         (offset(raw, content)?, content.len(), block)
     } else {
         let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
         let last = blocks.last()?.get().strip_prefix('{')?;
-        (offset(raw, last)?, 0, format!("{MARKER},"))
+        (offset(raw, last)?, 0, format!("{marker},"))
     };
     Some([&raw[..at], &new, &raw[at + old_len..]].concat())
 }
 
 const MARKER: &str = r#""cache_control":{"type":"ephemeral"}"#;
+const LONG_MARKER: &str = r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
 /// Where a part of a text begins in it.
 fn offset(whole: &str, part: &str) -> Option<usize> {

@@ -5,8 +5,19 @@ use crate::conversation::{
     Call, Conversation, Media, Part, ResultContent, Thinking, ToolResult, Turn,
 };
 use crate::json::Json;
-use crate::recipe::{Gene, Mode, Recipe};
 use crate::text;
+
+/// The decisions of one step.
+pub type Gene = [u8; 14];
+
+/// What a generated conversation may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Acceptable to every provider, by construction.
+    Valid,
+    /// Also orphans, unanswered calls, duplicate ids, empty turns, strange roles, any order.
+    Dirty,
+}
 
 const TOOLS: [&str; 5] = ["Read", "bash", "edit_file", "search.docs", "skill"];
 const MODELS: [&str; 7] = [
@@ -21,12 +32,13 @@ const MODELS: [&str; 7] = [
 const VALID_STEPS: usize = 16;
 const ALL_STEPS: usize = 30;
 
-pub(crate) fn conversation(recipe: &Recipe) -> Conversation {
-    let mut frame = Choices::new(&recipe.frame);
+/// The conversation that these genes decide; `frame` is what stands around the turns.
+pub(crate) fn conversation(mode: Mode, frame: &Gene, genes: &[Gene]) -> Conversation {
+    let mut frame = Choices::new(frame);
     let mut made = Maker {
         turns: Vec::new(),
         ids: 0,
-        is_valid: recipe.mode == Mode::Valid,
+        is_valid: mode == Mode::Valid,
     };
     let model = MODELS[frame.below(MODELS.len())].to_owned();
     let system = (0..frame.below(3)).map(|_| some_text(&mut frame)).collect();
@@ -37,7 +49,7 @@ pub(crate) fn conversation(recipe: &Recipe) -> Conversation {
         made.turns
             .push(Turn::User(vec![Part::Plain(some_text(&mut frame))]));
     }
-    for gene in &recipe.genes {
+    for gene in genes {
         made.step(gene);
     }
     Conversation {

@@ -9,22 +9,11 @@ use secateur_core::Dialect;
 use crate::conversation::Conversation;
 use crate::dice::Dice;
 use crate::generate;
+pub use crate::generate::{Gene, Mode};
 use crate::marks;
 use crate::spelling::Spelling;
 
-/// The decisions of one step.
-pub type Gene = [u8; 14];
-
-/// What a generated conversation may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Acceptable to every provider, by construction.
-    Valid,
-    /// Also orphans, unanswered calls, duplicate ids, empty turns, strange roles, any order.
-    Dirty,
-}
-
-/// See the module.
+/// Everything that decides a conversation and how it is written.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Recipe {
     /// Valid or dirty.
@@ -69,7 +58,7 @@ impl Recipe {
     /// The conversation.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        generate::conversation(self)
+        generate::conversation(self.mode, &self.frame, &self.genes)
     }
 
     /// The request in a dialect, marked for the cache and spelled as the recipe says.

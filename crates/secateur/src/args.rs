@@ -190,9 +190,13 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Files with sessions.
-    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    /// Folders and files with logs of agents or recorded sessions. Without any: the logs of all agents on this machine.
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
+    /// Only requests since then: 7d, 24h, 2026-11-01 or all. Without it the last 30 days of the agents' own folders,
+    /// and everything in folders and files that are named.
+    #[arg(long, value_name = "WHEN", value_parser = crate::replay::since::parse_since)]
+    pub(crate) since: Option<crate::replay::since::Since>,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Compare these presets instead of one policy; --set applies to each that has the key.
@@ -204,7 +208,7 @@ pub(crate) struct ReplayArgs {
     /// As JSON, with the predicted receipts in sum.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a page with the table, a plot of bill against what is kept, and one session over time.
+    /// Write a page with the same tables, plots, and one session over time.
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// The session that the page shows over time; without it the largest.

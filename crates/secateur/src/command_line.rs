@@ -49,13 +49,20 @@ Examples:
   secateur check request.json
   secateur check - --dialect gemini-generate-content --json < request.json")]
     Check(CheckArgs),
-    /// Replay recorded sessions under policies: the bill, and what is kept.
+    /// Replay your agents' logs: what they cost, and what they would have cost with pruning.
     #[command(after_help = "\
-Reads sessions in Anthropic and OpenAI form (.json, .jsonl, also .gz) and Claude Code logs (.jsonl).
-Every request of every session is pruned as it would have been, priced at cache tiers, and checked
-for what the model's real next message needed.
+Finds the logs of Claude Code, codex, opencode, Gemini CLI and pi, in their usual folders or where their
+own variables point to (CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_DATA_HOME, GEMINI_CLI_HOME, PI_CODING_AGENT_DIR).
+Reads sessions in Anthropic and OpenAI form too (.json, .jsonl, also .gz).
+Every request of every session is pruned as it would have been and priced by the rules of the provider's
+cache. Files and --compare also check what is kept of what the model's next message needed.
+Nothing leaves the machine.
 
 Examples:
+  secateur replay
+  secateur replay --since 7d --html report.html
+  secateur replay --since all --preset steady-lossless
+  secateur replay ~/.codex/sessions --since 2026-11-01
   secateur replay sessions.jsonl.gz
   secateur replay ~/.claude/projects/*/*.jsonl --compare steady,tessera,openclaw-adaptive
   secateur replay sessions.jsonl --compare steady,opencode --html report.html

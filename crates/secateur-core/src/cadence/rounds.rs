@@ -64,6 +64,9 @@ pub struct Account {
     pub request_with: f64,
     /// Whether the present request takes a round.
     pub is_round: bool,
+    /// The request that took the last round, counted from 0.
+    #[serde(skip)]
+    pub last_round: Option<usize>,
     /// The first part that the present round cuts; the parts before it go out as they did before.
     #[serde(skip)]
     pub round_from: Option<PartId>,
@@ -203,6 +206,7 @@ impl Fold<'_, '_, '_> {
                 self.add_up(from.index()..parts);
                 self.account.is_round = true;
                 self.account.rounds += 1;
+                self.account.last_round = Some(self.account.requests);
             }
         }
         let user_turns = |turns| self.inputs.timeline.user_turns(turns);

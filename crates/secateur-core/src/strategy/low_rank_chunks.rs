@@ -255,7 +255,12 @@ impl<'a> Walk<'_, '_, 'a> {
                 Err(WhyNot::NoChunks | WhyNot::TooFew) => {}
             }
         }
-        said.is_shared = said.texts.iter().filter(|text| text.chunks.is_some()).count() > 1;
+        said.is_shared = said
+            .texts
+            .iter()
+            .filter(|text| text.chunks.is_some())
+            .count()
+            > 1;
         for target in doubtful {
             let reason = SkipReason::AmbiguousChunks;
             self.plan.leave(Some(LowRankChunks::ID), target, reason);

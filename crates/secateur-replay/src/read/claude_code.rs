@@ -1,49 +1,45 @@
-//! Claude Code's own logs: one event per line.
+//! Claude Code: `projects/PROJECT/*.jsonl`, one event per line.
 //!
 //! Events of type `user` and `assistant` carry a message. One answer of the model is written as several
 //! `assistant` lines with the same `message.id`, one block each, with results of its calls in between; the
 //! client sends them as one message, followed by the results. Sidechains (sub-agents) are conversations of
 //! their own, told apart by `agentId`, or by the root of their `parentUuid` chain. A compaction
-//! (`compact_boundary`, or a user event with `isCompactSummary`) starts a new context. Other events
-//! (summaries, snapshots, progress, queue operations) were never sent.
+//! (`compact_boundary`, or a user event with `isCompactSummary`) starts a new context. Answers of the model
+//! `<synthetic>` are the client's own. Other events (summaries, snapshots, progress, queue operations) were never sent.
 
 use std::collections::{BTreeMap, HashMap};
 
 use secateur_core::Dialect;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::Loaded;
+use super::estimate;
+use super::fields::{key, model, text, tokens, unknown};
 use super::parts::{Calls, read_message};
-use super::rows::{cold_boundaries, fixed_tokens};
-use super::{Loaded, Unreadable};
-use crate::session::{Message, Session};
+use super::time::millis_of;
+use crate::agent::Agent;
+use crate::session::{Answer, Message, Origin, Session, Usage};
 
-/// True when the first line that is an object has a `type` and no `messages`.
-pub(crate) fn looks_like_log(text: &str) -> bool {
-    let known = [
-        "user",
-        "assistant",
-        "summary",
-        "system",
-        "progress",
-        "file-history-snapshot",
-        "queue-operation",
-        "permission-mode",
-    ];
-    text.lines()
-        .filter(|line| !line.trim().is_empty())
-        .take(20)
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .any(|v| {
-            let event = v
-                .get("type")
-                .and_then(Value::as_str)
-                .is_some_and(|t| known.contains(&t));
-            event
-                && v.get("messages").is_none()
-                && (v.get("sessionId").is_some()
-                    || v.get("uuid").is_some()
-                    || v.get("leafUuid").is_some())
-        })
+/// What is read of an event.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event<'e> {
+    r#type: Option<String>,
+    subtype: Option<String>,
+    uuid: Option<String>,
+    parent_uuid: Option<String>,
+    session_id: Option<String>,
+    agent_id: Option<String>,
+    request_id: Option<String>,
+    request_ref: Option<String>,
+    timestamp: Option<String>,
+    cwd: Option<String>,
+    is_sidechain: Option<bool>,
+    is_compact_summary: Option<bool>,
+    #[serde(borrow)]
+    message: Option<&'e RawValue>,
 }
 
 /// A message under construction; further lines of the same answer carry its id.
@@ -51,11 +47,7 @@ struct Draft {
     role: &'static str,
     blocks: Vec<Value>,
     id: Option<String>,
-    /// Input tokens billed for the request that this answers, cached ones included.
-    billed: Option<f64>,
-    /// Of these, read from the cache.
-    cache_read: Option<f64>,
-    model: Option<String>,
+    answer: Option<Answer>,
 }
 
 #[derive(Default)]
@@ -63,132 +55,164 @@ struct Chain {
     drafts: Vec<Draft>,
 }
 
-/// Reads a log. Each conversation becomes a session with the id `name#chain`.
-pub(crate) fn read(name: &str, text: &str, loaded: &mut Loaded) {
-    let mut chains: BTreeMap<(String, usize), Chain> = BTreeMap::new();
-    let mut contexts: HashMap<String, usize> = HashMap::new();
-    let mut roots: HashMap<String, String> = HashMap::new();
-    for (number, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
-        let event: Value = match serde_json::from_str(line) {
-            Ok(event) => event,
-            Err(error) => {
-                let place = format!("{name}:{}", number + 1);
-                loaded.unreadable.push(Unreadable {
-                    place,
-                    reason: format!("not JSON: {error}"),
-                });
-                continue;
-            }
-        };
-        let chain = chain_of(&event, &mut roots);
-        let context = contexts.entry(chain.clone()).or_default();
-        let compacted = event.get("subtype").and_then(Value::as_str) == Some("compact_boundary")
-            || event.get("isCompactSummary").and_then(Value::as_bool) == Some(true);
+/// A log on its way.
+#[derive(Default)]
+pub(super) struct Log {
+    chains: BTreeMap<(String, usize), Chain>,
+    contexts: HashMap<String, usize>,
+    roots: HashMap<String, String>,
+    session: Option<String>,
+    project: Option<String>,
+    bytes: usize,
+}
+
+impl Log {
+    /// Bytes of the messages that are held.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes one line.
+    pub(super) fn take(&mut self, line: &str) -> Result<(), String> {
+        let event: Event<'_> =
+            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let chain = self.chain_of(&event);
+        let context = self.contexts.entry(chain.clone()).or_default();
+        let compacted = event.subtype.as_deref() == Some("compact_boundary")
+            || event.is_compact_summary == Some(true);
         if compacted
-            && chains
+            && self
+                .chains
                 .get(&(chain.clone(), *context))
                 .is_some_and(|c| !c.drafts.is_empty())
         {
             *context += 1;
         }
-        let kind = event
-            .get("type")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if !matches!(kind, "user" | "assistant") {
-            continue;
+        let kind = match event.r#type.as_deref().ok_or("no `type`")? {
+            kind @ ("user" | "assistant") => kind,
+            // Other kinds were never sent; those of today have no message.
+            kind if is_message(event.message) => return Err(unknown("event", kind)),
+            _ => return Ok(()),
+        };
+        let without = || format!("`{kind}` event without message content");
+        let message = event.message.ok_or_else(without)?;
+        let value: Value =
+            serde_json::from_str(message.get()).map_err(|error| format!("not JSON: {error}"))?;
+        if value.get("content").is_none() {
+            return Err(without());
         }
-        match event.get("message") {
-            Some(message) if message.get("content").is_some() => {
-                chains
-                    .entry((chain, *context))
-                    .or_default()
-                    .take(kind == "assistant", message);
+        if text(&value, "model") == "<synthetic>" {
+            return Ok(());
+        }
+        self.bytes += message.get().len();
+        if self.session.is_none() {
+            self.session.clone_from(&event.session_id);
+        }
+        if self.project.is_none() {
+            self.project.clone_from(&event.cwd);
+        }
+        let answer = (kind == "assistant").then(|| answer_of(&event, &value));
+        self.chains
+            .entry((chain, *context))
+            .or_default()
+            .take(value, answer);
+        Ok(())
+    }
+
+    /// `main`, or the name of the sidechain that an event belongs to.
+    fn chain_of(&mut self, event: &Event<'_>) -> String {
+        let chain = if event.is_sidechain != Some(true) {
+            "main".to_owned()
+        } else if let Some(agent) = &event.agent_id {
+            agent.clone()
+        } else {
+            let parent = event.parent_uuid.as_ref();
+            let parent = parent
+                .and_then(|parent| self.roots.get(parent))
+                .filter(|chain| *chain != "main")
+                .cloned();
+            let uuid = event.uuid.as_deref();
+            parent.unwrap_or_else(|| format!("side-{}", uuid.unwrap_or("unknown")))
+        };
+        if let Some(uuid) = &event.uuid
+            && chain != "main"
+        {
+            self.roots.insert(uuid.clone(), chain.clone());
+        }
+        chain
+    }
+
+    /// Hands over the sessions. Each conversation becomes one with the id `name#chain`.
+    pub(super) fn finish(self, name: &str, loaded: &mut Loaded) {
+        for ((chain, context), built) in self.chains {
+            let id = match context {
+                0 => format!("{name}#{chain}"),
+                _ => format!("{name}#{chain}.{context}"),
+            };
+            let (messages, answers) = built.messages();
+            let mut session = Session {
+                id,
+                messages,
+                fixed_tokens: 0.0,
+                dialect: Dialect::AnthropicMessages,
+                model: None,
+                cold: Vec::new(),
+                has_long_cache: false,
+                origin: Some(Origin {
+                    agent: Agent::ClaudeCode,
+                    session: self.session.clone().unwrap_or_else(|| name.to_owned()),
+                    project: self.project.clone(),
+                }),
+                answers,
+            };
+            if session.boundaries().next().is_some() {
+                estimate::from_answers(&mut session);
+                loaded.sessions.push(session);
             }
-            _ => loaded.unreadable.push(Unreadable {
-                place: format!("{name}:{}", number + 1),
-                reason: format!("`{kind}` event without message content"),
-            }),
-        }
-    }
-    for ((chain, context), built) in chains {
-        let id = if context == 0 {
-            format!("{name}#{chain}")
-        } else {
-            format!("{name}#{chain}.{context}")
-        };
-        let billed: Vec<Option<f64>> = built.drafts.iter().map(|d| d.billed).collect();
-        let read: Vec<Option<f64>> = built.drafts.iter().map(|d| d.cache_read).collect();
-        let model = built.drafts.iter().find_map(|d| d.model.clone());
-        let mut session = Session {
-            id: id.clone(),
-            messages: built.messages(),
-            fixed_tokens: 0.0,
-            dialect: Dialect::AnthropicMessages,
-            model,
-            cold: Vec::new(),
-        };
-        session.fixed_tokens = fixed_tokens(&session, |upto| billed.get(upto).copied().flatten());
-        session.cold = cold_boundaries(&session, |upto| read.get(upto).copied().flatten());
-        if session.boundaries().next().is_some() {
-            loaded.sessions.push(session);
-        } else {
-            loaded.unreadable.push(Unreadable {
-                place: id,
-                reason: "no request: no assistant message follows another's".to_owned(),
-            });
         }
     }
 }
 
-/// `main`, or the name of the sidechain that an event belongs to.
-fn chain_of(event: &Value, roots: &mut HashMap<String, String>) -> String {
-    let field = |key: &str| event.get(key).and_then(Value::as_str);
-    let chain = if event.get("isSidechain").and_then(Value::as_bool) != Some(true) {
-        "main".to_owned()
-    } else if let Some(agent) = field("agentId") {
-        agent.to_owned()
-    } else {
-        let parent = field("parentUuid")
-            .and_then(|p| roots.get(p))
-            .filter(|c| *c != "main")
-            .cloned();
-        parent.unwrap_or_else(|| format!("side-{}", field("uuid").unwrap_or("unknown")))
+/// Whether a field has the form of a message to or from a model.
+fn is_message(field: Option<&RawValue>) -> bool {
+    let value = field.and_then(|field| serde_json::from_str::<Value>(field.get()).ok());
+    value.is_some_and(|value| value.get("role").is_some() && value.get("content").is_some())
+}
+
+fn answer_of(event: &Event<'_>, message: &Value) -> Answer {
+    let request = event.request_id.as_deref().or(event.request_ref.as_deref());
+    Answer {
+        message: 0,
+        at_ms: event.timestamp.as_deref().and_then(millis_of),
+        model: model(text(message, "model")),
+        key: key(&[text(message, "id"), request.unwrap_or_default()]),
+        usage: message.get("usage").and_then(usage),
+        is_history: false,
+    }
+}
+
+/// Writes with the longer life are counted apart where the log has both.
+fn usage(counts: &Value) -> Option<Usage> {
+    let written = tokens(counts, "cache_creation_input_tokens");
+    let long = counts.get("cache_creation");
+    let long = long.map_or(0, |kinds| tokens(kinds, "ephemeral_1h_input_tokens"));
+    let usage = Usage {
+        plain: tokens(counts, "input_tokens"),
+        written: written.saturating_sub(long),
+        written_long: long.min(written),
+        read: tokens(counts, "cache_read_input_tokens"),
+        output: tokens(counts, "output_tokens"),
     };
-    if let Some(uuid) = field("uuid") {
-        roots.insert(uuid.to_owned(), chain.clone());
-    }
-    chain
-}
-
-fn billed_tokens(message: &Value) -> Option<f64> {
-    let usage = message.get("usage")?;
-    let count = |key: &str| usage.get(key).and_then(Value::as_f64).unwrap_or(0.0);
-    let sum = count("input_tokens")
-        + count("cache_creation_input_tokens")
-        + count("cache_read_input_tokens");
-    (sum > 0.0).then_some(sum)
-}
-
-fn cache_read(message: &Value) -> Option<f64> {
-    message
-        .get("usage")?
-        .get("cache_read_input_tokens")?
-        .as_f64()
+    (usage.input() > 0).then_some(usage)
 }
 
 impl Chain {
-    fn take(&mut self, assistant: bool, message: &Value) {
-        let blocks = match message.get("content") {
-            Some(Value::Array(blocks)) => blocks.clone(),
+    fn take(&mut self, mut message: Value, answer: Option<Answer>) {
+        let blocks = match message.get_mut("content").map(Value::take) {
+            Some(Value::Array(blocks)) => blocks,
             Some(Value::String(text)) => vec![serde_json::json!({ "type": "text", "text": text })],
             _ => Vec::new(),
         };
-        let role = if assistant { "assistant" } else { "user" };
         let id = message.get("id").and_then(Value::as_str).map(str::to_owned);
         // Further lines of an answer that has begun join it, even with results in between.
         let begun = id
@@ -197,33 +221,44 @@ impl Chain {
             .flatten();
         if let Some(draft) = begun {
             draft.blocks.extend(blocks);
+            if let (Some(begun), Some(more)) = (&mut draft.answer, answer) {
+                begun.usage = match (begun.usage, more.usage) {
+                    (Some(before), Some(now)) => Some(before.max(now)),
+                    (before, now) => before.or(now),
+                };
+            }
             return;
         }
         match self.drafts.last_mut() {
             // The client sends neighbouring user events as one message.
-            Some(last) if last.role == role && !assistant => last.blocks.extend(blocks),
+            Some(last) if last.role == "user" && answer.is_none() => last.blocks.extend(blocks),
             _ => self.drafts.push(Draft {
-                role,
+                role: if answer.is_some() {
+                    "assistant"
+                } else {
+                    "user"
+                },
                 blocks,
                 id,
-                billed: billed_tokens(message),
-                cache_read: billed_tokens(message).and(cache_read(message)),
-                model: message
-                    .get("model")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
+                answer,
             }),
         }
     }
 
-    fn messages(self) -> Vec<Message> {
+    fn messages(self) -> (Vec<Message>, Vec<Answer>) {
         let mut calls = Calls::new();
-        self.drafts
-            .into_iter()
-            .filter_map(|draft| {
-                let value = serde_json::json!({ "role": draft.role, "content": draft.blocks });
-                read_message(&value.to_string(), &value, &mut calls)
-            })
-            .collect()
+        let (mut messages, mut answers) = (Vec::new(), Vec::new());
+        for draft in self.drafts {
+            let value = serde_json::json!({ "role": draft.role, "content": draft.blocks });
+            let Some(message) = read_message(&value.to_string(), &value, &mut calls) else {
+                continue;
+            };
+            answers.extend(draft.answer.map(|answer| Answer {
+                message: messages.len(),
+                ..answer
+            }));
+            messages.push(message);
+        }
+        (messages, answers)
     }
 }

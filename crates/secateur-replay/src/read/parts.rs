@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::fields::{joined, text as text_field};
 use crate::session::{Message, Part, PartKind, Role, ToolCall};
 
 /// Calls seen so far, by id; a result looks up the call that it answers.
@@ -25,7 +26,7 @@ pub(crate) fn read_message(raw: &str, value: &Value, calls: &mut Calls) -> Optio
             parts.push(tool_result(value, text, calls));
         }
         Some(content @ Value::Array(_)) if role == Role::Tool => {
-            parts.push(tool_result(value, &joined_text(content), calls));
+            parts.push(tool_result(value, &joined(content), calls));
         }
         Some(Value::String(text)) => parts.push(plain(PartKind::Text, text)),
         Some(Value::Array(blocks)) => {
@@ -52,10 +53,6 @@ fn plain(kind: PartKind, text: &str) -> Part {
     }
 }
 
-fn text_field<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn read_block(block: &Value, calls: &mut Calls) -> Part {
     match text_field(block, "type") {
         "text" | "input_text" | "output_text" => plain(PartKind::Text, text_field(block, "text")),
@@ -72,7 +69,7 @@ fn read_block(block: &Value, calls: &mut Calls) -> Part {
             )
         }
         "tool_result" => {
-            let text = block.get("content").map(joined_text).unwrap_or_default();
+            let text = block.get("content").map(joined).unwrap_or_default();
             let mut part = plain(PartKind::ToolResult, &text);
             part.call = calls.get(text_field(block, "tool_use_id")).cloned();
             part.is_error = block
@@ -86,8 +83,10 @@ fn read_block(block: &Value, calls: &mut Calls) -> Part {
 }
 
 fn openai_call(call: &Value, calls: &mut Calls) -> Part {
-    let function = call.get("function").unwrap_or(call);
-    let arguments = text_field(function, "arguments");
+    let of_custom = call.get("custom").map(|custom| (custom, "input"));
+    let of_function = (call.get("function").unwrap_or(call), "arguments");
+    let (function, key) = of_custom.unwrap_or(of_function);
+    let arguments = text_field(function, key);
     let input = serde_json::from_str(arguments).unwrap_or(Value::Null);
     call_part(
         text_field(call, "id"),
@@ -120,20 +119,5 @@ fn tool_result(message: &Value, text: &str, calls: &Calls) -> Part {
         text: text.into(),
         call,
         is_error: false,
-    }
-}
-
-/// A string, or the text blocks of a list joined by newlines.
-fn joined_text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<&str> = blocks
-                .iter()
-                .filter_map(|b| b.get("text").and_then(Value::as_str))
-                .collect();
-            texts.join("\n")
-        }
-        _ => String::new(),
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::Loaded;
+use super::estimate::{cold_boundaries, fixed_tokens};
 use super::parts::{Calls, read_message};
-use super::{Loaded, Unreadable};
-use crate::price::chars_to_tokens;
-use crate::session::{Message, PartKind, Role, Session};
+use crate::session::{Message, Role, Session};
 use secateur_core::Dialect;
 
 /// True for a file that is one JSON value rather than a line per value.
@@ -21,8 +21,15 @@ pub(crate) fn read_document(name: &str, line: usize, text: &str, loaded: &mut Lo
     let place = format!("{name}:{line}");
     match session_of(&place, text) {
         Ok(session) => loaded.sessions.push(session),
-        Err(reason) => loaded.unreadable.push(Unreadable { place, reason }),
+        Err(reason) => loaded.reject(place, reason),
     }
+}
+
+/// Reads one row of a file of sessions.
+pub(crate) fn read_row(name: &str, line: usize, text: &str) -> Loaded {
+    let mut loaded = Loaded::default();
+    read_document(name, line, text.trim(), &mut loaded);
+    loaded
 }
 
 fn session_of(place: &str, text: &str) -> Result<Session, String> {
@@ -66,6 +73,9 @@ fn session_of(place: &str, text: &str) -> Result<Session, String> {
         fixed_tokens: 0.0,
         model,
         cold: Vec::new(),
+        has_long_cache: false,
+        origin: None,
+        answers: Vec::new(),
     };
     if session.boundaries().next().is_none() {
         return Err("no request: no assistant message follows another's".to_owned());
@@ -89,35 +99,4 @@ pub(crate) fn dialect_of(messages: &[Message]) -> Dialect {
     } else {
         Dialect::AnthropicMessages
     }
-}
-
-/// The boundaries at which less than half as much was read from the cache as at the one before.
-pub(crate) fn cold_boundaries(
-    session: &Session,
-    read: impl Fn(usize) -> Option<f64>,
-) -> Vec<usize> {
-    let mut before: Option<f64> = None;
-    let mut cold = Vec::new();
-    for upto in session.boundaries() {
-        let Some(now) = read(upto) else { continue };
-        if before.is_some_and(|before| now < before / 2.0) {
-            cold.push(upto);
-        }
-        before = Some(now);
-    }
-    cold
-}
-
-/// The billed tokens of the first request that has a count, minus those of its messages.
-pub(crate) fn fixed_tokens(session: &Session, billed: impl Fn(usize) -> Option<f64>) -> f64 {
-    for upto in session.boundaries() {
-        let Some(billed) = billed(upto) else { continue };
-        let parts = session.messages[..upto].iter().flat_map(|m| &m.parts);
-        let chars: usize = parts
-            .filter(|p| p.kind != PartKind::Thinking)
-            .map(|p| p.text.chars().count())
-            .sum();
-        return (billed - chars_to_tokens(chars)).max(0.0);
-    }
-    0.0
 }

@@ -10,7 +10,7 @@ pub(crate) mod place;
 mod show;
 pub(crate) mod stats;
 mod tail;
-mod time;
+pub(crate) mod time;
 
 use std::future::Future;
 

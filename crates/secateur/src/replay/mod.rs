@@ -1,98 +1,134 @@
 //! `secateur replay`: what a policy does to the bill of recorded sessions, and what it keeps.
 
-mod batch;
+mod bars;
+mod feed;
 mod page;
 mod plot;
+mod sheet;
 mod show;
+pub(crate) mod since;
+mod sum;
 mod tally;
+mod work;
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use secateur_core::policy::Policy;
 use secateur_core::{Request, prune};
-use secateur_replay::{BodyPolicy, Policy as Replayed, Pricing, Session, Step, Totals, Unreadable};
+use secateur_ledger::shown::in_line;
+use secateur_replay::{
+    BodyPolicy, Found, Measure, Pricing, RoundsSoFar, SentBody, Session, Spending, Step, Totals,
+    fold_in_order,
+};
 
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::{write_file, write_stdout};
-use batch::Batches;
-use tally::Tally;
+use feed::{Feed, Unit};
+use since::Since;
+use sum::{Gaps, Sum};
+use tally::{Counted, Tally};
+use work::{Shown, Work};
 
 /// A policy with its name and what came of it.
 struct Entrant {
     name: String,
     policy: Policy,
-    tally: Tally,
+    counted: Counted,
     totals: Totals,
 }
 
 /// What a replay found.
 struct Replay {
     entrants: Vec<Entrant>,
+    since: Since,
+    spending: Spending,
+    /// Whether it was checked what is kept.
+    measure: Measure,
+    /// Conversations.
     sessions: usize,
     requests: usize,
-    unreadable: Vec<Unreadable>,
-}
-
-/// The session that the page shows.
-struct Shown {
-    session: Session,
-    bytes: usize,
+    gaps: Gaps,
+    older: usize,
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
-    let mut replay = Replay {
-        entrants: entrants(args)?,
-        sessions: 0,
-        requests: 0,
-        unreadable: Vec::new(),
+    let entrants = entrants(args)?;
+    let since = args
+        .since
+        .clone()
+        .unwrap_or_else(|| match args.files.as_slice() {
+            [] => Since::usual(),
+            _ => Since::All,
+        });
+    let found = feed::find(&args.files, since.millis())?;
+    let names_files = args.files.iter().any(|path| path.is_file());
+    let measure = if names_files || !args.compare.is_empty() {
+        Measure::CostAndKept
+    } else {
+        Measure::Cost
     };
-    let mut shown: Option<Shown> = None;
-    let batches = Batches::new(&args.files)?;
-    let bar = progress_bar(batches.total_bytes());
-    for batch in batches {
-        let batch = batch?;
-        let sessions = &batch.sessions;
-        let at =
-            |done: usize| batch.bytes_before + batch.bytes * done as u64 / sessions.len() as u64;
-        replay.add(sessions, args, &|done, _| bar.set_position(at(done)));
-        replay.unreadable.extend(batch.unreadable);
-        if args.html.is_some() {
-            choose(&mut shown, sessions, args.session.as_deref());
-        }
+    let shown = args
+        .html
+        .as_ref()
+        .map(|_| Shown::new(args.session.as_deref()));
+    let work = Work {
+        entrants: &entrants,
+        model: args.model.as_deref(),
+        measure,
+        shown: shown.as_ref(),
+    };
+    let mut sum = Sum::new(&entrants, since.millis());
+    work_through(&found, &work, args.threads, &mut sum);
+    let replay = sum.finish(entrants, since, measure, found);
+    if !replay.has_requests() {
+        return Err(nothing_read(&replay));
     }
-    bar.finish_and_clear();
-    if replay.sessions == 0 {
-        return Err(nothing_read(&replay.unreadable));
-    }
-    if let Some(path) = &args.html {
-        let Some(shown) = shown else {
+    if let (Some(path), Some(shown)) = (&args.html, shown) {
+        let Some(session) = shown.into_session() else {
             let id = args.session.as_deref().unwrap_or_default();
             return Err(Failure::bad_usage(format!("no session is called `{id}`")));
         };
         let traces: Vec<Vec<Step>> = replay
             .entrants
             .iter()
-            .map(|entrant| entrant.trace(&shown.session, args.model.as_deref()))
+            .map(|entrant| entrant.trace(&session, args.model.as_deref()))
             .collect();
-        write_file(
-            path,
-            page::page(&replay, &shown.session.id, &traces).as_bytes(),
-        )?;
+        write_file(path, page::page(&replay, &session.id, &traces).as_bytes())?;
     }
     if args.json {
         return write_stdout(format!("{:#}\n", show::json(&replay)).as_bytes());
     }
-    show::print(&replay)?;
-    Ok(())
+    show::print(&replay)
+}
+
+fn work_through(found: &Found, work: &Work<'_>, threads: usize, sum: &mut Sum) {
+    let size = |path: &std::path::PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
+    let logs = found.sources.iter().map(|source| source.bytes);
+    let bytes = logs.chain(found.records.iter().map(size)).sum();
+    let bar = progress_bar(bytes);
+    let on = |(number, unit): (usize, Unit)| {
+        let bytes = match &unit {
+            Unit::Log(source) => source.bytes,
+            Unit::Record(record) => record.bytes() as u64,
+            Unit::Broken { .. } => 0,
+        };
+        let done = work.on(number, unit);
+        bar.inc(bytes);
+        done
+    };
+    fold_in_order(Feed::new(found).enumerate(), threads, on, |done| {
+        sum.add(done);
+    });
+    bar.finish_and_clear();
 }
 
 fn entrants(args: &ReplayArgs) -> Result<Vec<Entrant>, Failure> {
     let entrant = |name: &str, policy| Entrant {
         name: name.to_owned(),
         policy,
-        tally: Tally::default(),
+        counted: Counted::default(),
         totals: Totals::default(),
     };
     if args.compare.is_empty() {
@@ -114,74 +150,58 @@ fn entrants(args: &ReplayArgs) -> Result<Vec<Entrant>, Failure> {
     args.compare.iter().map(resolve).collect()
 }
 
-/// Keeps the session that was asked for, else the largest so far; of equals the first.
-fn choose(shown: &mut Option<Shown>, sessions: &[Session], wanted: Option<&str>) {
-    for session in sessions {
-        let bytes = session.messages.iter().map(|m| m.raw.len()).sum();
-        let is_it = match wanted {
-            Some(id) => shown.is_none() && session.id == id,
-            None => shown.as_ref().is_none_or(|best| bytes > best.bytes),
-        };
-        if is_it {
-            *shown = Some(Shown {
-                session: session.clone(),
-                bytes,
-            });
-        }
-    }
-}
-
-fn nothing_read(unreadable: &[Unreadable]) -> Failure {
-    let reasons: Vec<String> = unreadable
+fn nothing_read(replay: &Replay) -> Failure {
+    let reasons: Vec<String> = replay
+        .gaps
+        .unreadable
         .iter()
         .take(3)
-        .map(|row| format!("{}: {}", row.place, row.reason))
+        .map(|row| format!("{}: {}", in_line(&row.place), in_line(&row.reason)))
         .collect();
-    Failure::bad_input(format!("no session could be read\n{}", reasons.join("\n")))
+    let first = match replay.sessions {
+        0 => "no session could be read",
+        _ => "no request in that time: try --since all",
+    };
+    let mut words = vec![first.to_owned()];
+    if replay.older > 0 {
+        words.push(format!(
+            "{} unchanged in that time: try --since all",
+            crate::table::counted(replay.older as u64, "log")
+        ));
+    }
+    if replay.gaps.empty_logs > 0 {
+        words.push(format!(
+            "{} without a request",
+            crate::table::counted(replay.gaps.empty_logs as u64, "log")
+        ));
+    }
+    words.extend(reasons);
+    Failure::bad_input(words.join("\n"))
 }
 
 impl Replay {
-    /// Replays some sessions under all policies.
-    fn add(
-        &mut self,
-        sessions: &[Session],
-        args: &ReplayArgs,
-        progress: secateur_replay::Progress<'_>,
-    ) {
-        let bodies: Vec<_> = self
-            .entrants
-            .iter()
-            .map(|entrant| BodyPolicy(|body: &[u8]| entrant.apply(body, args.model.as_deref())))
-            .collect();
-        let replayed: Vec<&dyn Replayed> =
-            bodies.iter().map(|body| body as &dyn Replayed).collect();
-        let totals = secateur_replay::replay(
-            sessions,
-            &replayed,
-            Pricing::default(),
-            args.threads,
-            progress,
-        );
-        self.sessions += sessions.len();
-        self.requests += sessions
-            .iter()
-            .map(|session| session.boundaries().count())
-            .sum::<usize>();
-        for (entrant, total) in self.entrants.iter_mut().zip(totals) {
-            entrant.totals.sessions.extend(total.sessions);
-        }
+    /// Whether any request is in the time asked for.
+    fn has_requests(&self) -> bool {
+        self.has_prices() || self.spending.unpriced.requests > 0
+    }
+
+    /// Whether there is anything with a price.
+    fn has_prices(&self) -> bool {
+        self.spending.total.requests > 0
     }
 }
 
 impl Entrant {
     /// Prunes one body and counts what was done; tells whether it took a round.
-    fn apply(&self, body: &[u8], model: Option<&str>) -> (Vec<u8>, bool) {
+    fn apply(&self, body: &[u8], model: Option<&str>, tally: Option<&Tally>) -> (Vec<u8>, bool) {
         let request = Request {
             model,
             ..Request::default()
         };
         let outcome = prune(body, &request, &self.policy);
-        self.tally.count(&outcome.report, model);
+        if let Some(tally) = tally {
+            tally.count(&outcome.report, model);
+        }
         let is_round = outcome
             .report
             .account
@@ -189,15 +209,27 @@ impl Entrant {
         (outcome.body.into_owned(), is_round)
     }
 
+    /// Prunes one body, with the number of rounds so far.
+    fn send(&self, body: &[u8], model: Option<&str>) -> SentBody {
+        let request = Request {
+            model,
+            ..Request::default()
+        };
+        let outcome = prune(body, &request, &self.policy);
+        let account = outcome.report.account;
+        SentBody {
+            is_round: account.is_some_and(|account| account.is_round),
+            rounds: account.map(|account| RoundsSoFar {
+                requests: account.requests,
+                last: account.last_round,
+            }),
+            body: outcome.body.into_owned(),
+        }
+    }
+
     /// One session, request by request.
     fn trace(&self, session: &Session, model: Option<&str>) -> Vec<Step> {
-        let uncounted = Self {
-            name: String::new(),
-            policy: self.policy.clone(),
-            tally: Tally::default(),
-            totals: Totals::default(),
-        };
-        let policy = BodyPolicy(|body: &[u8]| uncounted.apply(body, model));
+        let policy = BodyPolicy(|body: &[u8]| self.apply(body, model, None));
         secateur_replay::trace(session, &policy, Pricing::default())
     }
 }

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use secateur_replay::Step;
+use secateur_ledger::shown::in_line;
+use secateur_replay::{Measure, Step};
 
-use super::Replay;
+use super::bars::{self, Day};
 use super::plot::{COLOURS, Course, Kept, bill_against_kept, context_over_time, escape};
 use super::show::LEGEND;
-use crate::table::thousands;
+use super::{Replay, sheet};
+use crate::table::{counted, thousands};
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --back: #fff; --text: #1d2330; --dim: #667085; --rule: #e3e6ec;
@@ -27,6 +29,7 @@ svg { width: 100%; height: auto; } svg text { fill: var(--text); font: 12px syst
 svg .tick, svg .axis { fill: var(--dim); } .grid { stroke: var(--rule); } .one { stroke: var(--dim); stroke-dasharray: 4 4; }
 .dot, .round { fill: currentColor; } .tie { stroke: currentColor; opacity: .4; }
 .course { fill: none; stroke: currentColor; stroke-width: 2; }
+.text { text-align: left; } .headline { font-size: 1.15rem; color: var(--text); } .paid { fill: var(--dim); opacity: .45; } .with { fill: var(--c2); }
 .without { fill: none; stroke: var(--dim); stroke-width: 2; stroke-dasharray: 5 4; }
 ";
 
@@ -43,12 +46,21 @@ pub(super) fn page(replay: &Replay, id: &str, traces: &[Vec<Step>]) -> String {
     }
     let _ = writeln!(
         out,
-        "</style>\n</head>\n<body>\n<h1>Secateur replay</h1>\n<p>{} sessions, {} requests.</p>",
-        thousands(replay.sessions),
-        thousands(replay.requests)
+        "</style>\n</head>\n<body>\n<h1>Secateur replay</h1>\n<p>{}, {}.</p>",
+        counted(replay.sessions as u64, "session"),
+        counted(replay.requests as u64, "request")
     );
-    table(&mut out, replay);
-    plots(&mut out, replay, id, traces);
+    let is_kept_known = replay.measure == Measure::CostAndKept;
+    if replay.has_prices() {
+        spending(&mut out, replay);
+    }
+    if is_kept_known || !replay.has_prices() {
+        table(&mut out, replay);
+    }
+    if is_kept_known {
+        kept(&mut out, replay);
+    }
+    course(&mut out, replay, id, traces);
     unreadable(&mut out, replay);
     out.push_str("</body>\n</html>\n");
     out
@@ -61,7 +73,7 @@ fn table(out: &mut String, replay: &Replay) {
          <th>unchanged</th><th>failed open</th></tr></thead>\n<tbody>\n",
     );
     for (at, entrant) in replay.entrants.iter().enumerate() {
-        let (total, counted) = (&entrant.totals, entrant.tally.get());
+        let (total, counted) = (&entrant.totals, &entrant.counted);
         let cost = |ratio: f64| {
             let class = if ratio > 1.0 { "over" } else { "under" };
             format!("<td class=\"{class}\">{ratio:.4}</td>")
@@ -88,7 +100,53 @@ fn table(out: &mut String, replay: &Replay) {
     let _ = writeln!(out, "</tbody></table></div>\n<p>{}</p>", escape(LEGEND));
 }
 
-fn plots(out: &mut String, replay: &Replay, id: &str, traces: &[Vec<Step>]) {
+/// The sentence, the days, the tables and the notes.
+fn spending(out: &mut String, replay: &Replay) {
+    for policy in 0..replay.entrants.len() {
+        let headline = sheet::headline(replay, policy);
+        let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&headline));
+    }
+    let days: Vec<Day> = sheet::days(replay)
+        .map(|(name, line)| Day {
+            name,
+            paid_usd: line.paid_usd,
+            with_usd: line.paid_usd - line.saved_usd(0),
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "<figure>\n{}<figcaption>Wide bars: paid. Narrow bars: with pruning.</figcaption>\n</figure>",
+        bars::days(&days)
+    );
+    for sheet in sheet::sheets(replay) {
+        let _ = writeln!(out, "<h2>{}</h2>", escape(&sheet.title));
+        out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
+        for (at, head) in sheet.heads.iter().enumerate() {
+            let _ = write!(out, "<th{}>{head}</th>", side(at, sheet.left));
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        for row in &sheet.rows {
+            out.push_str("<tr>");
+            for (at, cell) in row.iter().enumerate() {
+                let _ = write!(out, "<td{}>{}</td>", side(at, sheet.left), escape(cell));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
+    }
+    out.push_str("<ul>\n");
+    for note in sheet::notes(replay) {
+        let _ = writeln!(out, "<li>{}</li>", escape(&note));
+    }
+    out.push_str("</ul>\n");
+}
+
+/// Texts are on the left side of their column.
+fn side(column: usize, left: usize) -> &'static str {
+    if column < left { " class=\"text\"" } else { "" }
+}
+
+fn kept(out: &mut String, replay: &Replay) {
     let kept: Vec<Kept<'_>> = replay
         .entrants
         .iter()
@@ -99,6 +157,15 @@ fn plots(out: &mut String, replay: &Replay, id: &str, traces: &[Vec<Step>]) {
             lines: entrant.totals.lines(),
         })
         .collect();
+    let _ = writeln!(
+        out,
+        "<h2>Bill against what is kept</h2>\n<figure>\n{}<figcaption>Circles: ids. Squares: lines. \
+         Left of the dashed line is cheaper than no pruning; higher is better.</figcaption>\n</figure>",
+        bill_against_kept(&kept),
+    );
+}
+
+fn course(out: &mut String, replay: &Replay, id: &str, traces: &[Vec<Step>]) {
     let courses: Vec<Course<'_>> = replay
         .entrants
         .iter()
@@ -115,11 +182,8 @@ fn plots(out: &mut String, replay: &Replay, id: &str, traces: &[Vec<Step>]) {
         .unwrap_or_default();
     let _ = writeln!(
         out,
-        "<h2>Bill against what is kept</h2>\n<figure>\n{}<figcaption>Circles: ids. Squares: lines. \
-         Left of the dashed line is cheaper than no pruning; higher is better.</figcaption>\n</figure>\n\
-         <h2>One session over time</h2>\n<p>{}, {} requests</p>\n<figure>\n{}<figcaption>Dashed: without \
+        "<h2>One session over time</h2>\n<p>{}, {} requests</p>\n<figure>\n{}<figcaption>Dashed: without \
          pruning. Triangles: rounds, where new cuts were taken.</figcaption>\n</figure>",
-        bill_against_kept(&kept),
         escape(id),
         thousands(without.len()),
         context_over_time(&without, &courses),
@@ -127,20 +191,20 @@ fn plots(out: &mut String, replay: &Replay, id: &str, traces: &[Vec<Step>]) {
 }
 
 fn unreadable(out: &mut String, replay: &Replay) {
-    if replay.unreadable.is_empty() {
+    if replay.gaps.unreadable.is_empty() {
         return;
     }
     let _ = writeln!(
         out,
         "<h2>Rows that could not be read: {}</h2>\n<ul>",
-        thousands(replay.unreadable.len())
+        thousands(replay.gaps.unreadable_rows())
     );
-    for row in &replay.unreadable {
+    for row in &replay.gaps.unreadable {
         let _ = writeln!(
             out,
             "<li>{}: {}</li>",
-            escape(&row.place),
-            escape(&row.reason)
+            escape(&in_line(&row.place)),
+            escape(&in_line(&row.reason))
         );
     }
     out.push_str("</ul>\n");

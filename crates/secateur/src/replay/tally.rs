@@ -9,7 +9,7 @@ use secateur_core::receipt::{Cache, Counts, Receipt};
 use secateur_core::report::{Report, Verdict};
 use serde_json::{Value, json};
 
-/// See the module.
+/// Counts of one piece of work.
 #[derive(Default)]
 pub(super) struct Tally(Mutex<Counted>);
 
@@ -62,6 +62,18 @@ impl Tally {
 }
 
 impl Counted {
+    /// Adds the counts of another piece. Pieces are added in their order, so that sums are the same on any
+    /// number of threads.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.pruned += other.pruned;
+        self.unchanged += other.unchanged;
+        self.failed_open += other.failed_open;
+        for (&key, &count) in &other.skips {
+            *self.skips.entry(key).or_default() += count;
+        }
+        self.receipts.add_all(&other.receipts);
+    }
+
     /// All places that were left alone.
     pub(super) fn skipped(&self) -> usize {
         self.skips.values().sum()
@@ -90,13 +102,31 @@ impl Counted {
 }
 
 impl Receipts {
+    fn add_all(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.tokens_before += other.tokens_before;
+        self.tokens_after += other.tokens_after;
+        self.cached_before += other.cached_before;
+        self.cached_after += other.cached_after;
+        let add = |sum: Option<f64>, usd: Option<f64>| match (sum, usd) {
+            (Some(sum), Some(usd)) => Some(sum + usd),
+            (sum, usd) => sum.or(usd),
+        };
+        self.usd_without = add(self.usd_without, other.usd_without);
+        self.usd_with = add(self.usd_with, other.usd_with);
+    }
+
     fn add(&mut self, receipt: &Receipt) {
         self.requests += 1;
         self.tokens_before += receipt.predicted_input_tokens_before;
         self.tokens_after += receipt.predicted_input_tokens_after;
         self.cached_before += receipt.predicted_cached_tokens_before;
         self.cached_after += receipt.predicted_cached_tokens_after;
-        let add = |sum: Option<f64>, usd: Option<f64>| usd.map(|usd| sum.unwrap_or(0.0) + usd);
+        // A request without a price does not undo the sum of those before.
+        let add = |sum: Option<f64>, usd: Option<f64>| match usd {
+            Some(usd) => Some(sum.unwrap_or(0.0) + usd),
+            None => sum,
+        };
         self.usd_without = add(self.usd_without, receipt.predicted_usd_without);
         self.usd_with = add(self.usd_with, receipt.predicted_usd_with);
     }

@@ -12,6 +12,7 @@ mod mcp;
 mod process;
 mod receipts;
 mod replay;
+mod replay_logs;
 mod served;
 mod show;
 
