@@ -6,7 +6,7 @@ use crate::cadence::rounds::{self, Account};
 use crate::cadence::versions::Reads;
 use crate::cadence::{cache_use, compose};
 use crate::cost::cache::{self, MarkerPattern, Patterns};
-use crate::cost::models::{self, Terms};
+use crate::cost::{Terms, models};
 use crate::output::lower::Lowering;
 use crate::output::recall::Recall;
 use crate::output::sealed::Sealed;
@@ -22,8 +22,9 @@ use crate::plan::mechanic::{self, Claim, Mechanic, MechanicSkip};
 use crate::plan::summary::WantedSummary;
 use crate::plan::timeline::{Timeline, newest_turn};
 use crate::policy::{Cadence, Policy};
-use crate::read::dialect::{self, Dialect};
+use crate::read::dialect::Dialect;
 use crate::read::view::{TurnId, View};
+use crate::read::wire;
 use crate::report::{Compress, EngineError, Report, Size, Verdict};
 use crate::request::Request;
 
@@ -137,9 +138,9 @@ pub fn apply<'a>(
 ) -> Result<Applied<'a>, EngineError> {
     let dialect = match request.dialect {
         Some(dialect) => dialect,
-        None => dialect::detect(body, &request.limits)?,
+        None => wire::detect(body, &request.limits)?,
     };
-    let view = dialect::read(body, dialect, &request.limits)?;
+    let view = wire::read(body, dialect, &request.limits)?;
     let caching = Caching::of(&view, request, policy);
     let Decision { claim, planned } = decide(&view, request, policy, &caching.patterns);
     let Planned { plan, account } = planned;

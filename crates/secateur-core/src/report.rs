@@ -3,15 +3,16 @@
 use serde::Serialize;
 
 use crate::cadence::rounds::Account;
+use crate::cost::Terms;
 pub use crate::cost::cache::{CacheHit, Cached, Covered};
-use crate::cost::models::Terms;
 use crate::output::splice::SpliceError;
 use crate::output::verify::VerifyError;
 use crate::plan::edit::{Action, CutReason, Edit, Plan, Skip, SkipReason, StrategyId, Target};
 use crate::plan::mechanic::{Claim, MechanicSkip};
 use crate::plan::recall_id::RecallId;
 use crate::plan::summary::SummaryKey;
-use crate::read::dialect::{Dialect, ReadError};
+use crate::read::dialect::Dialect;
+use crate::read::error::ReadError;
 use crate::read::view::{PartId, Role, View};
 
 /// How a request ended.

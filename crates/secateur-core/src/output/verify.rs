@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::output::check::{Rule, Violation, check, first_not_of_user};
-use crate::read::dialect::{self, ReadError};
+use crate::read::error::ReadError;
 use crate::read::view::View;
+use crate::read::wire;
 use secateur_json::Limits;
 
 /// Why a pruned body is thrown away and the original goes out.
@@ -58,8 +59,8 @@ pub(crate) fn verify(
     if !is_smaller && !is_as_long {
         return Err(VerifyError::NotSmaller);
     }
-    let after = dialect::read(output.as_bytes(), before.dialect(), limits)
-        .map_err(VerifyError::Unreadable)?;
+    let after =
+        wire::read(output.as_bytes(), before.dialect(), limits).map_err(VerifyError::Unreadable)?;
     let found = after.items().len();
     if found != expected_items {
         return Err(VerifyError::ItemCount {

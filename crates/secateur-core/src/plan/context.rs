@@ -11,6 +11,7 @@ use crate::plan::draft::PartState;
 use crate::plan::summary::{Found, Summaries, SummaryKey};
 use crate::plan::timeline::{Ends, Timeline, Use};
 use crate::read::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
+use crate::read::wire;
 use crate::text::hash::QuickMap;
 use crate::tools::call_args::CallArgs;
 use crate::tools::class::ToolClass;
@@ -90,6 +91,17 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     #[must_use]
     pub fn role(&self, turn: TurnId) -> Role {
         self.view.turn(turn).role
+    }
+
+    /// The turn with which the last `count` assistant turns start. `None` with fewer assistant turns; behind the last
+    /// turn for 0.
+    #[must_use]
+    pub fn last_assistants_start(&self, count: usize) -> Option<TurnId> {
+        let Some(skipped) = count.checked_sub(1) else {
+            return Some(TurnId(u32::MAX));
+        };
+        let is_assistant = |turn: &TurnId| self.role(*turn) == Role::Assistant;
+        self.turns().rev().filter(is_assistant).nth(skipped)
     }
 
     /// The parts of a turn that are still there.
@@ -364,7 +376,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     pub fn user_turn_bytes(&self, text: &str) -> usize {
         let mut escaped = String::with_capacity(text.len());
         secateur_json::escape_into(text, &mut escaped);
-        self.view.dialect().dialect().user_turn(&escaped).len() + ",".len()
+        wire::user_turn(self.view.dialect(), &escaped).len() + ",".len()
     }
 
     /// Whether the turn carries a call or a result.

@@ -30,7 +30,8 @@ use crate::plan::context::PlanContext;
 use crate::plan::edit::{CutReason, StrategyId};
 use crate::read::view::{PartId, PartKind};
 use crate::text::line_facts::LineKey;
-use crate::text::line_space::{leading_spaces, tab, trim_end, trim_start};
+use crate::text::line_number::any_leading_number;
+use crate::text::line_space::{trim_end, trim_start};
 use crate::text::spelling::Spelling;
 use crate::tools::class::{ToolClass, file_name};
 use crate::tools::facts::ToolFacts;
@@ -340,24 +341,8 @@ const USUAL_NOTE: usize = 32;
 /// The number that a line came with, in a listing or a search result.
 fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
     let line = text.lines().get(at)?;
-    leading_number(text.uncut(line), text.spelling())
-        .or_else(|| leading_number(text.kept(line), text.spelling()))
-}
-
-/// The number at the start of a line, if a separator stands behind it.
-fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
-    let line = &line[leading_spaces(line)..];
-    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = line.split_at(digits);
-    let is_separated = matches!(rest.first(), Some(b':' | b'-'))
-        || rest.starts_with("→".as_bytes())
-        || rest.starts_with(tab(spelling));
-    if !is_separated || digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, digit| {
-        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    })
+    any_leading_number(text.uncut(line), text.spelling())
+        .or_else(|| any_leading_number(text.kept(line), text.spelling()))
 }
 
 #[cfg(test)]

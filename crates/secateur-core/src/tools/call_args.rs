@@ -186,7 +186,8 @@ fn index(at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::dialect::{self, Dialect};
+    use crate::read::dialect::Dialect;
+    use crate::read::wire;
     use secateur_json::Limits;
 
     #[test]
@@ -214,7 +215,7 @@ mod tests {
             blocks.join(",")
         );
         let limits = Limits::default();
-        let view = dialect::read(body.as_bytes(), Dialect::AnthropicMessages, &limits).unwrap();
+        let view = wire::read(body.as_bytes(), Dialect::AnthropicMessages, &limits).unwrap();
         let args = CallArgs::of(&view);
         let lists: [&[&str]; 2] = [&["command"], &["file_path", "path"]];
         let is_call = |id: &PartId| view.part(*id).kind == PartKind::Call;

@@ -311,7 +311,7 @@ mod tests {
         let body = body.to_string();
         let limits = secateur_json::Limits::default();
         let dialect = crate::read::dialect::Dialect::OpenaiResponses;
-        let view = crate::read::dialect::read(body.as_bytes(), dialect, &limits).unwrap();
+        let view = crate::read::wire::read(body.as_bytes(), dialect, &limits).unwrap();
         let args = std::cell::OnceCell::new();
         let facts = ToolFacts::of(&view, &view.exchanges(), CallArgs::once(&args, &view));
         let result = facts.results()[0];

@@ -1,5 +1,5 @@
 use super::*;
-use secateur_core::models::Terms;
+use secateur_core::cost::Terms;
 
 fn rules(model: &str) -> CacheRules {
     Terms::of(Some(model), None).rules
