@@ -58,6 +58,7 @@ pub mod dialect {
 /// What the other crates of this project use. It changes without notice.
 #[doc(hidden)]
 pub mod internal {
+    pub use secateur_condense::grouped as thousands;
     pub use secateur_json as json;
 
     pub use crate::cadence::rounds;

@@ -16,7 +16,7 @@ pub enum VerifyError {
     #[error("the pruned body cannot be read: {0}")]
     Unreadable(ReadError),
     /// It breaks a rule of its provider more often than the original did.
-    #[error("the pruned body breaks a rule that the original did not: {}", .0.words())]
+    #[error("the pruned body breaks a rule that the original did not: {}", .0.describe())]
     Unacceptable(Rule),
     /// Its list has another number of elements than the plan says.
     #[error("the pruned body has {found} messages where the plan leaves {expected}")]

@@ -313,7 +313,10 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// The top-level string arguments of a call that have one of these names.
     #[must_use]
     pub fn string_args(&self, call: PartId, keys: &[&str]) -> Vec<String> {
-        self.view.string_args(call, keys)
+        let args = self.args(call);
+        let texts = self.call_args().texts(&args, call, keys);
+        let texts = texts.into_iter().flatten();
+        texts.map(|text| text.decode(&args).into_owned()).collect()
     }
 
     /// The call that a result answers.
@@ -335,18 +338,6 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.view.args(call)
     }
 
-    /// A top-level string argument of a call.
-    #[must_use]
-    pub fn arg(&self, call: PartId, key: &str) -> Option<String> {
-        self.view.arg(call, key)
-    }
-
-    /// The top-level string argument of a call under the first of these keys that is there.
-    #[must_use]
-    pub fn first_arg(&self, call: PartId, keys: &[String]) -> Option<String> {
-        self.view.first_arg(call, keys)
-    }
-
     /// Characters of a call's arguments as sent.
     #[must_use]
     pub fn args_chars(&self, call: PartId) -> usize {
@@ -356,7 +347,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// Characters of a call's arguments as a compact JSON writer spells them.
     #[must_use]
     pub fn compact_args_chars(&self, call: PartId) -> usize {
-        self.view.compact_args_chars(call)
+        self.call_args().compact_chars(self.view, call)
     }
 
     /// How many text blocks a part came in with. Between two of them its text has a newline.

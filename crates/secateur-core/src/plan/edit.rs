@@ -232,7 +232,7 @@ pub enum CutReason {
 impl CutReason {
     /// In words.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::KeepsCacheEntry => "lets the provider find the cached text before the first cut",
             Self::CachesConversation => "lets the provider cache the conversation",
@@ -348,7 +348,7 @@ pub enum SkipReason {
 impl SkipReason {
     /// In words.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::NotOptedIn => "not switched on",
             Self::NotEligible => "below the thresholds",

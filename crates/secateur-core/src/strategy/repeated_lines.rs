@@ -36,7 +36,7 @@ use crate::text::spelling::Spelling;
 use crate::tools::class::{ToolClass, file_name};
 use crate::tools::facts::ToolFacts;
 use secateur_json::Spelled;
-use shown::{Length, Shown};
+use shown::{Length, NewText, Shown};
 
 options! {
     /// Options of `repeated-lines`.
@@ -87,19 +87,11 @@ impl Arrivals for Run<'_> {
     fn call(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
         self.shown.expect(context.view.body().len());
         let args = context.args(part);
-        match context.call_args().texts(&args, part, &TEXT_KEYS) {
-            Some(texts) => {
-                for text in texts {
-                    match text.spelled_as_usual(&args) {
-                        Some(text) => self.written_in_place(part, text),
-                        None => self.written(part, &text.decode(&args)),
-                    }
-                }
-            }
-            None => {
-                for text in context.string_args(part, &TEXT_KEYS) {
-                    self.written(part, &text);
-                }
+        let texts = context.call_args().texts(&args, part, &TEXT_KEYS);
+        for text in texts.into_iter().flatten() {
+            match text.spelled_as_usual(&args) {
+                Some(text) => self.written_in_place(context, part, text),
+                None => self.written(context, part, &text.decode(&args)),
             }
         }
     }
@@ -119,8 +111,10 @@ impl Arrivals for Run<'_> {
         let size = |at: usize| text.lines().get(at).map_or(0, |line| text.size(line));
         let lines = text.lines();
         let most = |at: usize| lines.get(at).map_or(0, Line::most_bytes);
+        let place = |at: usize| lines.get(at).map_or(0..0, |line| text.inside(line));
+        let new = new_text(context, part, text);
         let shown = &mut self.shown;
-        let repeats = shown.take_in(part, text.keys(), &length, size, most);
+        let repeats = shown.take_in(new, text.keys(), place, &length, size, most);
         if repeats.is_empty() {
             return;
         }
@@ -161,18 +155,51 @@ impl Arrivals for Run<'_> {
 
 impl Run<'_> {
     /// Takes in a text that a call writes.
-    fn written(&mut self, part: PartId, text: &str) {
+    fn written(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &str) {
         let keys = written_lines(text, &mut self.spelled);
-        self.shown.add(part, keys);
+        let new = NewText {
+            part,
+            body: context.view.body(),
+            bytes: text.as_bytes(),
+            spelling: Spelling::Text,
+        };
+        self.shown.add(new, keys, line_places(text));
     }
 
-    /// The same of a text where it stands.
-    fn written_in_place(&mut self, part: PartId, text: Spelled<'_>) {
+    /// Takes in a text that a call writes, as its literal spells it.
+    fn written_in_place(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: Spelled<'_>) {
         let mut text = ArrivalText::in_place(text, &mut self.scratch);
         text.scan_for_keys();
-        self.shown.add(part, written_lines_in_place(&text));
+        let places = text.lines().iter().map(|line| text.inside(line));
+        let new = new_text(context, part, &text);
+        let keys = written_lines_in_place(&text);
+        self.shown.add(new, keys, places);
         self.scratch.take_back(text.into_memory());
     }
+}
+
+/// A text of a part, with the bytes that its lines are parts of.
+fn new_text<'t>(
+    context: &PlanContext<'_, 't>,
+    part: PartId,
+    text: &ArrivalText<'t>,
+) -> NewText<'t> {
+    NewText {
+        part,
+        body: context.view.body(),
+        bytes: text.bytes(),
+        spelling: text.spelling(),
+    }
+}
+
+/// Where the lines of a text are, without their newlines.
+fn line_places(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = end;
+        end += line.len();
+        start..start + line.strip_suffix('\n').unwrap_or(line).len()
+    })
 }
 
 /// The lines of a text that a call writes. Only those that stand in JSON as they are can be found again by their

@@ -40,10 +40,7 @@ impl LineFacts {
         numbers.reserve(lines.len());
         let mut looker = LineScanner::new();
         for line in lines {
-            let line = match spelling {
-                Spelling::Json => line,
-                Spelling::Text => spell(line, spelled),
-            };
+            let line = as_json((line, spelling), spelled);
             let (key, number) = looker.mark(line, 0, line.len());
             keys.push(key);
             numbers.push(number);
@@ -83,6 +80,30 @@ fn spell<'s>(line: &'s [u8], spelled: &'s mut Vec<u8>) -> &'s [u8] {
         }
     }
     spelled
+}
+
+/// Whether two lines have the same content: what two equal [`LineKey`]s make likely. Line numbers and trailing white
+/// space are not compared.
+pub(crate) fn have_same_content(one: (&[u8], Spelling), other: (&[u8], Spelling)) -> bool {
+    if one == other {
+        return true;
+    }
+    let (mut spelled_one, mut spelled_other) = (Vec::new(), Vec::new());
+    content(as_json(one, &mut spelled_one)) == content(as_json(other, &mut spelled_other))
+}
+
+/// A line as JSON spells it.
+fn as_json<'s>((line, spelling): (&'s [u8], Spelling), spelled: &'s mut Vec<u8>) -> &'s [u8] {
+    match spelling {
+        Spelling::Json => line,
+        Spelling::Text => spell(line, spelled),
+    }
+}
+
+/// What [`LineScanner::mark`] makes a key of: a line without its number and trailing white space.
+fn content(line: &[u8]) -> &[u8] {
+    let (_, start) = leading_number(line, leading_spaces(line));
+    trim_end(&line[start..], Spelling::Json)
 }
 
 /// A line's content, without its number and trailing white space, as a hash. The

@@ -156,7 +156,7 @@ fn of_call<'a>(
                     .clone(),
                 None => match of_free_text(&view.args(call)) {
                     FreeText::None => {
-                        let words = view.list_arg(call, &COMMAND_KEYS);
+                        let words = args.list(view, call, &COMMAND_KEYS);
                         words.map_or(ShellEffect::COMMAND, |words| {
                             ShellEffect::of_arguments(&words)
                         })
