@@ -9,7 +9,7 @@ use secateur_core::receipt::{Cache, Counts, Receipt};
 use secateur_core::{Policy, Request, prune};
 use serde_json::json;
 
-const MODEL: &str = "claude-sonnet-4-5";
+const MODEL: &str = "gpt-5";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = Policy::preset("tessera")?;
@@ -18,25 +18,35 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // An estimate from characters. `secateur-tokens` counts with OpenAI's vocabularies; see `Counts::of`.
     let counts = Counts::by_ratio(&outcome.report, chars_per_token(Some(MODEL)));
-    // Five minutes after the last request Anthropic's cache is cold, and only the caller has a clock.
-    for cache in [Cache::Warm, Cache::Cold] {
-        let receipt = Receipt::of(&outcome.report, &counts, cache);
-        let without = receipt.predicted_usd_without.ok_or("no price")?;
-        let with = receipt.predicted_usd_with.ok_or("no price")?;
-        println!(
-            "{:?} cache: {} tokens for ${without:.4}, pruned {} for ${with:.4} (prices of {})",
-            receipt.cache,
-            receipt.predicted_input_tokens_before,
-            receipt.predicted_input_tokens_after,
-            receipt.price_date,
-        );
-        assert!(receipt.predicted_input_tokens_after < receipt.predicted_input_tokens_before);
-        assert!(with < without);
-    }
+    // Only the caller has a clock, and knows whether the provider's cache still holds the request before.
+    let cold = print(&Receipt::of(&outcome.report, &counts, Cache::Cold))?;
+    assert!(
+        cold > 0.0,
+        "fewer tokens, and all of them at the full price"
+    );
+    // If it does, what follows the cut is written again instead of read.
+    let warm = Receipt::of(&outcome.report, &counts, Cache::Warm);
+    let saved_now = print(&warm)?;
+    assert!(saved_now < cold);
+    assert!(warm.break_even_turns.is_some_and(|turns| turns > 0.0));
     Ok(())
 }
 
-/// 30 turns. The client marks nothing, so nothing of it is cached.
+/// Prints a receipt. Returns what the cut saves at this request, in US dollars.
+fn print(receipt: &Receipt) -> Result<f64, &'static str> {
+    let without = receipt.predicted_usd_without.ok_or("no price")?;
+    let with = receipt.predicted_usd_with.ok_or("no price")?;
+    println!(
+        "{:?} cache: {} tokens for ${without:.4}, pruned {} for ${with:.4}, pays after {:.1} more requests",
+        receipt.cache,
+        receipt.predicted_input_tokens_before,
+        receipt.predicted_input_tokens_after,
+        receipt.break_even_turns.unwrap_or_default(),
+    );
+    Ok(without - with)
+}
+
+/// A conversation of 31 turns.
 fn conversation() -> serde_json::Value {
     let turn = |at: usize| {
         let role = if at.is_multiple_of(2) {

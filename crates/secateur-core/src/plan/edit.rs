@@ -209,7 +209,7 @@ pub enum CutReason {
     Unimportant,
     /// Padding and repeated paths in a listing.
     ListingPadding,
-    /// The lines stand above already.
+    /// The lines were shown earlier.
     LinesStandAbove,
     /// Oversized when it arrived.
     LongArrival,
@@ -247,7 +247,7 @@ impl CutReason {
             Self::Summarized => "older than the window of turns, told by a summary",
             Self::Unimportant => "among the turns with the lowest score",
             Self::ListingPadding => "padding and repeated paths in a listing",
-            Self::LinesStandAbove => "lines that stand above already",
+            Self::LinesStandAbove => "lines that were shown earlier",
             Self::LongArrival => "oversized when it arrived",
             Self::StaleResult => "the work has moved on from it",
             Self::ReplacedText => "an edit put other text in its place",
