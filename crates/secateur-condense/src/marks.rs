@@ -33,8 +33,8 @@ pub(super) fn header(layout: &Layout, kept_lines: usize, total_lines: usize) -> 
     note
 }
 
-/// `1204` as `1,204`.
-pub fn grouped(number: usize) -> String {
+/// A whole number with its thousands apart: `1204` as `1,204`.
+pub fn grouped(number: impl ToString + Copy) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

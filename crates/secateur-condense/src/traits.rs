@@ -5,8 +5,9 @@ use super::vocabulary::{
     WORDS,
 };
 use super::wording::{
-    contains_ignoring_case, ends_with_ignoring_case, is_denied, is_emphasised, is_used_in_code,
-    names_a_thing, number_after, number_before, starts_with_ignoring_case,
+    CLASSES, DIGIT, contains_ignoring_case, ends_with_ignoring_case, is_denied, is_emphasised,
+    is_used_in_code, is_word, names_a_thing, number_after, number_before,
+    starts_with_ignoring_case,
 };
 
 /// What was read from one line.
@@ -93,31 +94,6 @@ const fn word_step(hash: u64, byte: u8) -> u64 {
 
 const fn slot_of(hash: u64) -> usize {
     (hash >> 32) as usize % SLOTS
-}
-
-const WORD: u8 = 1;
-const DIGIT: u8 = 2;
-
-/// Which bytes make words (letters, digits, `_`, anything beyond ASCII), and which of them are digits.
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut at = 0;
-    while at < 256 {
-        #[expect(clippy::cast_possible_truncation, reason = "the loop ends at 255")]
-        let byte = at as u8;
-        if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
-            classes[at] = WORD;
-        }
-        if byte.is_ascii_digit() {
-            classes[at] = WORD | DIGIT;
-        }
-        at += 1;
-    }
-    classes
-};
-
-pub(super) fn is_word(byte: u8) -> bool {
-    CLASSES[usize::from(byte)] & WORD != 0
 }
 
 impl LineReader {

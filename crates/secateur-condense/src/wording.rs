@@ -1,7 +1,5 @@
 //! What the bytes around a word say about it: a report, a mere name, a denial, a count.
 
-use super::traits::is_word;
-
 /// `error-chain`, `error.rs`, `my::error`, `/errors/`, `_error`: a name, not a report.
 pub(super) fn names_a_thing(line: &[u8], start: usize, end: usize) -> bool {
     let joins = |byte: u8| matches!(byte, b'-' | b'/' | b'.' | b'\\' | b'@' | b'=');
@@ -96,4 +94,30 @@ pub(super) fn starts_with_ignoring_case(text: &[u8], start: &[u8]) -> bool {
 pub(super) fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len())
         .any(|window| window.eq_ignore_ascii_case(part))
+}
+
+const WORD: u8 = 1;
+pub(super) const DIGIT: u8 = 2;
+
+/// Which bytes make words (letters, digits, `_`, anything beyond ASCII), and which of them are digits.
+pub(super) const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "the loop ends at 255")]
+        let byte = at as u8;
+        if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
+            classes[at] = WORD;
+        }
+        if byte.is_ascii_digit() {
+            classes[at] = WORD | DIGIT;
+        }
+        at += 1;
+    }
+    classes
+};
+
+/// Whether a byte is part of a word.
+pub(super) fn is_word(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] & WORD != 0
 }

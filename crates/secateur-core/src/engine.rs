@@ -6,7 +6,7 @@ use crate::cadence::rounds::{self, Account};
 use crate::cadence::versions::Reads;
 use crate::cadence::{cache_use, compose};
 use crate::cost::cache::{self, MarkerPattern, Patterns};
-use crate::cost::models::{self, Terms};
+use crate::cost::{Terms, models};
 use crate::output::lower::Lowering;
 use crate::output::recall::Recall;
 use crate::output::sealed::Sealed;
@@ -22,9 +22,10 @@ use crate::plan::mechanic::{self, Claim, Mechanic, MechanicSkip};
 use crate::plan::summary::WantedSummary;
 use crate::plan::timeline::{Timeline, newest_turn};
 use crate::policy::{Cadence, Policy};
-use crate::read::dialect::{self, Dialect};
+use crate::read::dialect::Dialect;
 use crate::read::view::{TurnId, View};
-use crate::report::{Compress, EngineError, Report, Size, Verdict};
+use crate::read::wire;
+use crate::report::{EngineError, Findings, Report, Size};
 use crate::request::Request;
 
 /// What goes out, and what was done.
@@ -60,55 +61,43 @@ fn try_prune<'a>(
     request: &Request<'_>,
     policy: &Policy,
 ) -> Result<Outcome<'a>, EngineError> {
-    let applied = apply(body, request, policy)?;
-    let (view, mut report) = (applied.view, applied.report);
+    let Applied {
+        view,
+        findings,
+        output,
+        items_after,
+    } = apply(body, request, policy)?;
+    let plan = &findings.plan;
     let wanted = match request.summaries {
-        Some(_) => report
-            .plan
+        Some(_) => plan
             .wants
             .iter()
             .map(|want| want.write_out(&view))
             .collect(),
         None => Vec::new(),
     };
-    let Cow::Owned(output) = applied.output else {
-        return Ok(Outcome {
-            body: Cow::Borrowed(body),
-            report,
-            error: None,
-            wanted,
-        });
+    let output = match output {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(output) => {
+            let may = Allowed {
+                edit_system: findings.claim.winner == Some(Mechanic::M3),
+                reorder: plan.edits.iter().any(Edit::reorders),
+                marker_bytes: plan.edits.iter().map(Edit::may_add_bytes).sum(),
+            };
+            verify(&view, items_after, &output, &request.limits, may)?;
+            Some(output)
+        }
     };
-    let is_m3 = applied.winner == Some(Mechanic::M3);
-    let may = Allowed {
-        edit_system: is_m3,
-        reorder: report.plan.edits.iter().any(Edit::reorders),
-        marker_bytes: report.plan.edits.iter().map(Edit::may_add_bytes).sum(),
-    };
-    verify(&view, applied.items_after, &output, &request.limits, may)?;
-    let winner = applied.winner;
-    if report.plan.edits.iter().any(Edit::changes_content) {
-        report.verdict = Verdict::Pruned;
-        report.stack = winner.iter().map(|winner| winner.name()).collect();
-    } else {
-        report.verdict = Verdict::Marked;
-    }
-    report.turns_removed = Report::count_turns(&report.plan);
-    (report.rag_kept, report.rag_dropped) = Report::count_chunks(&report.plan);
-    report.after = Size {
+    let after = output.as_ref().map(|output| Size {
         bytes: output.len(),
         chars: secateur_json::strings::count_chars(output.as_bytes()),
-        messages: applied.items_after,
-    };
-    report.compress = is_m3.then_some(Compress {
-        chars_before: report.before.chars,
-        chars_after: report.after.chars,
-        compress_system: policy.m3.compress_system_enabled,
-        compress_user_turns: policy.m3.compress_user_turns_enabled,
+        messages: items_after,
     });
     Ok(Outcome {
-        body: Cow::Owned(output.into_bytes()),
-        report,
+        report: Report::of(&view, findings, after, policy),
+        body: output.map_or(Cow::Borrowed(body), |output| {
+            Cow::Owned(output.into_bytes())
+        }),
         error: None,
         wanted,
     })
@@ -119,13 +108,12 @@ fn try_prune<'a>(
 #[doc(hidden)]
 pub struct Applied<'a> {
     view: View<'a>,
-    report: Report,
+    findings: Findings,
     output: Cow<'a, str>,
     items_after: usize,
-    winner: Option<Mechanic>,
 }
 
-/// Read, plan, guard, lower and apply: everything but the last look. Public for benchmarks.
+/// Read, plan, guard, lower and apply: everything but verification and the report. Public for benchmarks.
 ///
 /// # Errors
 /// What makes [`prune`] fail open before it verifies.
@@ -137,9 +125,9 @@ pub fn apply<'a>(
 ) -> Result<Applied<'a>, EngineError> {
     let dialect = match request.dialect {
         Some(dialect) => dialect,
-        None => dialect::detect(body, &request.limits)?,
+        None => wire::detect(body, &request.limits)?,
     };
-    let view = dialect::read(body, dialect, &request.limits)?;
+    let view = wire::read(body, dialect, &request.limits)?;
     let caching = Caching::of(&view, request, policy);
     let Decision { claim, planned } = decide(&view, request, policy, &caching.patterns);
     let Planned { plan, account } = planned;
@@ -159,36 +147,29 @@ pub fn apply<'a>(
     let insert = escape.and_then(|escape| escape.splice(&mut lowered.fragments));
     lowered.splices.extend(insert);
     let splices = Splices::new(view.body(), lowered.splices, lowered.fragments)?;
-    let mut report = Report::of(&view, plan);
-    for (cut, id) in report.cuts.iter_mut().zip(ids) {
-        cut.recall = id;
-    }
-    report.account = account;
-    report.beta = escape.map(|_| thinking_escape::BETA);
-    report.mechanics = skips(&view, &claim);
-    report.ignored_keys = policy.ignored_keys();
-    report.first_edit_at = splices.first_edit_at().map(|at| at as usize);
-    let winner = claim.winner;
-    report.cached = cache_use::cached(
-        &view,
-        &caching.patterns,
-        &splices,
-        &reads,
-        caching.has_earlier,
-    );
-    report.terms = caching.terms;
-    let list_end = view
-        .list()
-        .map_or(view.body().len(), |list| list.end as usize);
-    report.bytes_behind_turns = view.body().len() - list_end;
-    report.claim = Some(claim);
+    let findings = Findings {
+        mechanics: skips(&view, &claim),
+        claim,
+        account,
+        beta: escape.map(|_| thinking_escape::BETA),
+        first_edit_at: splices.first_edit_at().map(|at| at as usize),
+        cached: cache_use::cached(
+            &view,
+            &caching.patterns,
+            &splices,
+            &reads,
+            caching.has_earlier,
+        ),
+        terms: caching.terms,
+        plan,
+        recall_ids: ids,
+    };
     let output = splices.apply(view.body());
     Ok(Applied {
         view,
-        report,
+        findings,
         output,
         items_after: lowered.items_after,
-        winner,
     })
 }
 

@@ -43,14 +43,22 @@ pub use engine::{Outcome, prune};
 pub use output::{check, recall};
 pub use plan::{mechanic, summary};
 pub use policy::Policy;
-pub use read::dialect::{self, Dialect};
+pub use read::dialect::Dialect;
 pub use report::{EngineError as Error, Report};
 pub use request::{Candidates, Request};
 pub use secateur_json::Limits;
 
+/// The wire formats: their names and rules, detection by shape, and reading.
+pub mod dialect {
+    pub use crate::read::dialect::{Dialect, Facts, Rules};
+    pub use crate::read::error::ReadError;
+    pub use crate::read::wire::{detect, read};
+}
+
 /// What the other crates of this project use. It changes without notice.
 #[doc(hidden)]
 pub mod internal {
+    pub use secateur_condense::grouped as thousands;
     pub use secateur_json as json;
 
     pub use crate::cadence::rounds;

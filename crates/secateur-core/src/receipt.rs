@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::cost::cache::Bill;
 use crate::cost::cache::{CacheHit, Cached, Covered};
-use crate::cost::models::{PriceSource, Terms};
+use crate::cost::{PriceSource, Terms};
 use crate::read::view::{PartId, PartKind, View};
 use crate::report::Report;
 use secateur_json::{Cursor, JsonError};

@@ -3,15 +3,17 @@
 use serde::Serialize;
 
 use crate::cadence::rounds::Account;
+use crate::cost::Terms;
 pub use crate::cost::cache::{CacheHit, Cached, Covered};
-use crate::cost::models::Terms;
 use crate::output::splice::SpliceError;
 use crate::output::verify::VerifyError;
 use crate::plan::edit::{Action, CutReason, Edit, Plan, Skip, SkipReason, StrategyId, Target};
-use crate::plan::mechanic::{Claim, MechanicSkip};
+use crate::plan::mechanic::{Claim, Mechanic, MechanicSkip};
 use crate::plan::recall_id::RecallId;
 use crate::plan::summary::SummaryKey;
-use crate::read::dialect::{Dialect, ReadError};
+use crate::policy::Policy;
+use crate::read::dialect::Dialect;
+use crate::read::error::ReadError;
 use crate::read::view::{PartId, Role, View};
 
 /// How a request ended.
@@ -199,7 +201,7 @@ fn place(view: &View<'_>, target: Target) -> (Place, Option<Role>) {
 }
 
 impl Cut {
-    fn of(view: &View<'_>, edit: &Edit) -> Self {
+    fn of(view: &View<'_>, edit: &Edit, recall: Option<RecallId>) -> Self {
         let (place, role) = place(view, edit.target());
         Self {
             place,
@@ -209,7 +211,7 @@ impl Cut {
             why: edit.why,
             chars_before: edit.chars_before,
             chars_after: edit.chars_after,
-            recall: None,
+            recall,
         }
     }
 }
@@ -224,36 +226,96 @@ impl Left {
     }
 }
 
+/// What the engine found out and decided about a body that it read.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) claim: Claim,
+    pub(crate) mechanics: Vec<MechanicSkip>,
+    pub(crate) account: Option<Account>,
+    pub(crate) beta: Option<&'static str>,
+    pub(crate) first_edit_at: Option<usize>,
+    pub(crate) cached: Cached,
+    pub(crate) terms: Terms,
+    pub(crate) plan: Plan,
+    /// For each edit of the plan: the id that stands for what it cut, where the policy gives out ids.
+    pub(crate) recall_ids: Vec<Option<RecallId>>,
+}
+
 impl Report {
-    pub(crate) fn of(view: &View<'_>, plan: Plan) -> Self {
-        let size = Size {
+    /// The report on a body. `after`: the size of the verified output, if it is not the input.
+    pub(crate) fn of(
+        view: &View<'_>,
+        findings: Findings,
+        after: Option<Size>,
+        policy: &Policy,
+    ) -> Self {
+        let plan = findings.plan;
+        let before = Size {
             bytes: view.body().len(),
             chars: view.body_chars(),
             messages: view.items().len(),
         };
+        let winner = findings.claim.winner;
+        let is_pruned = after.is_some() && plan.edits.iter().any(Edit::changes_content);
+        let (rag_kept, rag_dropped) = match after {
+            Some(_) => count_chunks(&plan),
+            None => (0, 0),
+        };
+        let list_end = view.list().map_or(before.bytes, |list| list.end as usize);
+        let ids = findings
+            .recall_ids
+            .into_iter()
+            .chain(std::iter::repeat(None));
+        let cuts = plan.edits.iter().zip(ids);
         Self {
+            verdict: match after {
+                None => Verdict::Unchanged,
+                Some(_) if is_pruned => Verdict::Pruned,
+                Some(_) => Verdict::Marked,
+            },
             dialect: Some(view.dialect()),
             model: view.model().map(std::borrow::Cow::into_owned),
+            stack: match winner {
+                Some(winner) if is_pruned => vec![winner.name()],
+                _ => Vec::new(),
+            },
+            first_edit_at: findings.first_edit_at,
+            before,
+            after: after.unwrap_or(before),
+            turns_removed: after.map_or(0, |_| count_turns(&plan)),
+            rag_kept,
+            rag_dropped,
+            account: findings.account,
+            beta: findings.beta,
+            cached: findings.cached,
+            bytes_behind_turns: before.bytes - list_end,
+            terms: findings.terms,
+            compress: after
+                .filter(|_| winner == Some(Mechanic::M3))
+                .map(|after| Compress {
+                    chars_before: before.chars,
+                    chars_after: after.chars,
+                    compress_system: policy.m3.compress_system_enabled,
+                    compress_user_turns: policy.m3.compress_user_turns_enabled,
+                }),
+            claim: Some(findings.claim),
+            mechanics: findings.mechanics,
             missing_summaries: plan.wants.iter().map(|want| want.key).collect(),
-            cuts: plan.edits.iter().map(|edit| Cut::of(view, edit)).collect(),
+            ignored_keys: policy.ignored_keys(),
+            cuts: cuts.map(|(edit, id)| Cut::of(view, edit, id)).collect(),
             left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
             plan,
-            ..Self::blank(Verdict::Unchanged, size)
         }
     }
 
+    /// The report on a body that the engine gave up on.
     pub(crate) fn unread(body: &[u8], error: &EngineError) -> Self {
         let size = Size {
             bytes: body.len(),
             ..Size::default()
         };
-        Self::blank(Verdict::FailedOpen(error.to_string()), size)
-    }
-
-    /// Of a body of which nothing else is known.
-    fn blank(verdict: Verdict, size: Size) -> Self {
         Self {
-            verdict,
+            verdict: Verdict::FailedOpen(error.to_string()),
             dialect: None,
             model: None,
             stack: Vec::new(),
@@ -278,28 +340,28 @@ impl Report {
             plan: Plan::default(),
         }
     }
+}
 
-    /// How many turns the plan drops.
-    pub(crate) fn count_turns(plan: &Plan) -> usize {
-        let drops = plan
-            .edits
-            .iter()
-            .filter(|edit| matches!(edit.action, Action::DropTurn(_)));
-        drops.count()
-    }
+/// How many turns the plan drops.
+fn count_turns(plan: &Plan) -> usize {
+    let drops = plan
+        .edits
+        .iter()
+        .filter(|edit| matches!(edit.action, Action::DropTurn(_)));
+    drops.count()
+}
 
-    /// How many RAG chunks the plan keeps and drops. An edit that did not come about drops none.
-    pub(crate) fn count_chunks(plan: &Plan) -> (usize, usize) {
-        let edited = |part: PartId| {
-            let is_it = |edit: &Edit| edit.target() == Target::Part(part) && edit.reorders();
-            plan.edits.iter().any(is_it)
-        };
-        plan.chunks.iter().fold((0, 0), |(kept, dropped), count| {
-            if count.dropped > 0 && edited(count.part) {
-                (kept + count.kept, dropped + count.dropped)
-            } else {
-                (kept + count.kept + count.dropped, dropped)
-            }
-        })
-    }
+/// How many RAG chunks the plan keeps and drops. An edit that did not come about drops none.
+fn count_chunks(plan: &Plan) -> (usize, usize) {
+    let edited = |part: PartId| {
+        let is_it = |edit: &Edit| edit.target() == Target::Part(part) && edit.reorders();
+        plan.edits.iter().any(is_it)
+    };
+    plan.chunks.iter().fold((0, 0), |(kept, dropped), count| {
+        if count.dropped > 0 && edited(count.part) {
+            (kept + count.kept, dropped + count.dropped)
+        } else {
+            (kept + count.kept + count.dropped, dropped)
+        }
+    })
 }

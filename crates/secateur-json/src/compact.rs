@@ -2,7 +2,7 @@
 
 use super::cursor::closing_quote_of_compact;
 use super::strings::{count_chars, next_special};
-use super::text::hex4;
+use super::unescape::hex4;
 
 /// Characters of a valid JSON text as a compact writer spells it: no white space between tokens,
 /// and only those characters escaped that JSON demands. Makes no copy. Numbers count as written.

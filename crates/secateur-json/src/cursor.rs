@@ -320,7 +320,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn hex(&self, at: usize) -> Result<u32, JsonError> {
-        super::text::hex4(self.body.as_bytes(), at).ok_or_else(|| {
+        super::unescape::hex4(self.body.as_bytes(), at).ok_or_else(|| {
             if at + 4 > self.body.len() {
                 JsonError {
                     problem: JsonProblem::UnexpectedEnd,

@@ -3,7 +3,8 @@
 //! It knows only literals that are as they should be. Whatever else it meets, it gives up, and the slow way
 //! in [`super::cursor`] walks the literal again, byte by byte, to say what is wrong and where.
 
-use super::text::{Excess, hex4};
+use super::text::Excess;
+use super::unescape::hex4;
 use super::vector::{Lanes, Task, at_best};
 use super::window::{
     WINDOW, Window, continuations, controls, escapes, letters_u, newlines_and_tabs,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Span;
-use super::unescape::{first_chars, make_room, unescape, walk};
+use super::unescape::{decode_escape, first_chars, make_room, unescape, walk};
 
 /// A string literal that the scanner found. Knows where it is, owns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,38 +361,6 @@ fn clean_start(raw: &str, at: usize) -> usize {
             None => return at,
         }
     }
-}
-
-/// The character and the raw length of the escape at `raw[at]`, which the scanner found valid.
-pub(super) fn decode_escape(raw: &[u8], at: usize) -> (char, usize) {
-    let simple = match raw.get(at + 1) {
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(b'u') => {
-            let first = hex4(raw, at + 2).unwrap_or(0xfffd);
-            if (0xd800..0xdc00).contains(&first)
-                && raw.get(at + 6..at + 8) == Some(b"\\u")
-                && let Some(second @ 0xdc00..0xe000) = hex4(raw, at + 8)
-            {
-                let point = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-                return (char::from_u32(point).unwrap_or('\u{fffd}'), 12);
-            }
-            return (char::from_u32(first).unwrap_or('\u{fffd}'), 6);
-        }
-        Some(&other) => other as char,
-        None => '\\',
-    };
-    (simple, 2)
-}
-
-/// Four hexadecimal digits at `at`.
-pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4)?.iter().try_fold(0, |value, &digit| {
-        Some(value << 4 | (digit as char).to_digit(16)?)
-    })
 }
 
 #[cfg(test)]

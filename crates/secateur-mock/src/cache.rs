@@ -4,8 +4,9 @@
 use std::time::{Duration, Instant};
 
 use secateur_core::Dialect;
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::{BlockList, CacheKind, SimulatedCache};
-use secateur_core::models::{Terms, chars_per_token};
+use secateur_core::models::chars_per_token;
 use serde_json::Value;
 
 use crate::request::Api;

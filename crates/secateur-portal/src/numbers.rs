@@ -1,20 +1,9 @@
 //! Numbers as people read them: thousands apart, a true minus sign, no false digits.
 
+pub(crate) use secateur_core::internal::thousands;
+
 /// The minus sign; a hyphen is narrower than the digits beside it.
 const MINUS: char = '\u{2212}';
-
-/// `1,234,567`.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// `−1,234`, with a minus sign where it is one.
 pub(crate) fn signed(number: i64) -> String {

@@ -130,13 +130,13 @@ pub(crate) fn reason_words(name: &str) -> String {
     let known: Option<SkipReason> = serde_json::from_value(Value::from(name)).ok();
     known.map_or_else(
         || name.replace('-', " "),
-        |reason| reason.words().to_owned(),
+        |reason| reason.describe().to_owned(),
     )
 }
 
 fn why_words(name: &str) -> String {
     let known: Option<CutReason> = serde_json::from_value(Value::from(name)).ok();
-    known.map_or_else(|| name.replace('-', " "), |why| why.words().to_owned())
+    known.map_or_else(|| name.replace('-', " "), |why| why.describe().to_owned())
 }
 
 /// What a cut outside of the messages is about.

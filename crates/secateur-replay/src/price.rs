@@ -3,10 +3,11 @@
 //! The client marks the end of its instructions and the last block of its last message, as coding agents do, where
 //! the provider wants markers. The fixed prefix (system prompt and tool schemas) is the first block.
 
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::{
     Block, BlockList, BlockPlace, CacheKind, CachePrices, CacheRules, Life, SimulatedCache,
 };
-use secateur_core::models::{self, Terms};
+use secateur_core::models;
 
 use crate::session::Session;
 

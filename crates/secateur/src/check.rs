@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             .map(|violation| {
                 serde_json::json!({
                     "rule": violation.rule,
-                    "message": violation.rule.words(),
+                    "message": violation.rule.describe(),
                     "path": path_at(&body, violation.at as usize + 1),
                     "offset": violation.at,
                 })
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             rows.add_row([
                 Cell::new(path_at(&body, violation.at as usize + 1)),
                 Cell::new(violation.at),
-                red_cell(violation.rule.words()),
+                red_cell(violation.rule.describe()),
             ]);
         }
         say!("{rows}")?;

@@ -97,7 +97,7 @@ fn cuts(report: &Report, key: &str) -> comfy_table::Table {
             amber_cell(format!("{} {place}", first.action)),
             Cell::new(who),
             Cell::new(first.strategy),
-            Cell::new(first.why.words()),
+            Cell::new(first.why.describe()),
             Cell::new(format!("{} → {}", thousands(before), thousands(after))),
         ]);
     }
@@ -126,7 +126,7 @@ fn left(report: &Report, key: &str) -> comfy_table::Table {
         rows.add_row([
             green_cell(named.join(", ")),
             Cell::new(strategy.map_or("(engine)", |strategy| strategy.0)),
-            Cell::new(reason.words()),
+            Cell::new(reason.describe()),
             Cell::new(places.len()),
         ]);
     }

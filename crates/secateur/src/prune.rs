@@ -60,7 +60,7 @@ pub(crate) fn summary(report: &Report, bill: Option<&Bill>) -> String {
         report
             .left
             .first()
-            .map_or("nothing to cut", |left| left.reason.words())
+            .map_or("nothing to cut", |left| left.reason.describe())
     };
     match &report.verdict {
         Verdict::Pruned => {

@@ -1,8 +1,8 @@
 //! The receipt of a request: tokens counted with the model's vocabulary, costs at cache tiers.
 
 use secateur_core::Outcome;
+use secateur_core::cost::PriceSource;
 use secateur_core::dialect::{self, Dialect};
-use secateur_core::models::PriceSource;
 use secateur_core::receipt::{Basis, Cache, Counts, Receipt};
 use secateur_tokens::{Basis as CountedBy, Counter};
 

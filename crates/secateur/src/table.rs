@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, TableComponent, presets};
+pub(crate) use secateur_core::internal::thousands;
 
 /// A table with these column heads, as wide as the terminal allows, plain where there is none.
 pub(crate) fn table(heads: &[&str]) -> Table {
@@ -53,22 +54,9 @@ pub(crate) fn green(text: &str) -> String {
     paint(AnsiColor::Green.on_default(), text)
 }
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// `1 request`, `1,200 requests`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let count = thousands(usize::try_from(number).unwrap_or(usize::MAX));
+    let count = thousands(number);
     let ending = if number == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }

@@ -9,10 +9,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use secateur_core::Limits;
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::{BlockList, SimulatedCache};
 use secateur_core::dialect::{self, Dialect};
 use secateur_core::internal::view::{PartId, PartKind, View};
-use secateur_core::models::{Terms, chars_per_token};
+use secateur_core::models::chars_per_token;
 use secateur_core::policy::{Policy, PolicyError};
 use secateur_core::{Request, prune};
 use secateur_replay::outcomes::{outcome_lines, runs_commands};

@@ -2,3 +2,6 @@
 
 pub mod cache;
 pub mod models;
+mod terms;
+
+pub use terms::{PriceSource, Terms};

@@ -46,7 +46,7 @@ pub enum Rule {
 impl Rule {
     /// In words, with what the provider demands.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::NoTurns => "there is no turn: at least one is required",
             Self::FirstTurnNotUser => "the first turn must be the user's",
@@ -176,12 +176,12 @@ fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
         *blocked = 0;
     };
     let mut is_calling = false;
-    let mut index: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
+    let mut index: HashMap<(bool, Cow<'_, str>), Vec<usize>> = HashMap::new();
     for turn in view.turn_ids() {
         let results: Vec<PartId> = of_kind(view, turn, PartKind::Result).collect();
         for result in &results {
             let waiting = index
-                .get(&key(view, *result))
+                .get(&view.pairing_key(*result))
                 .map(Vec::as_slice)
                 .unwrap_or_default();
             // Two results for one call are let through: some clients split them.
@@ -206,7 +206,7 @@ fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
             for part in view.parts_of(turn) {
                 match view.part(part).kind {
                     PartKind::Call => {
-                        let same = index.entry(key(view, part)).or_default();
+                        let same = index.entry(view.pairing_key(part)).or_default();
                         let is_in_turn = |&at: &usize| at >= first_of_turn;
                         if view.part(part).id.is_some() && same.iter().any(is_in_turn) {
                             report(Rule::DuplicateCallId, offset(view, part));
@@ -248,19 +248,6 @@ fn of_kind<'v>(
 ) -> impl Iterator<Item = PartId> + 'v {
     view.parts_of(turn)
         .filter(move |&part| view.part(part).kind == kind)
-}
-
-/// Whether it is an id, and the id or name, decoded.
-type Key<'v> = (bool, Cow<'v, str>);
-
-/// What pairs a call with its result: the id, or without one the tool's name.
-fn key<'v>(view: &View<'v>, part: PartId) -> Key<'v> {
-    let part = view.part(part);
-    match (part.id, part.name) {
-        (Some(id), _) => (true, id.decode(view.body())),
-        (None, Some(name)) => (false, name.decode(view.body())),
-        (None, None) => (false, Cow::Borrowed("")),
-    }
 }
 
 fn offset(view: &View<'_>, id: PartId) -> u32 {

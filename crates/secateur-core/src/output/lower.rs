@@ -3,6 +3,7 @@
 use crate::output::splice::{Fragments, Splice};
 use crate::plan::edit::{Action, Arrangement, Edit, Mark, MarkPlace, Piece, SkipReason};
 use crate::read::view::{ArgsForm, ArrayElement, ContentForm, PartId, Placement, TurnId, View};
+use crate::read::wire;
 use secateur_json::{JsonStr, Span, escape_into};
 
 /// Edits on their way to bytes.
@@ -119,7 +120,7 @@ impl<'v, 'a> Lowering<'v, 'a> {
 fn insert_turn(view: &View<'_>, before: TurnId, text: &str, fragments: &mut Fragments) -> Splice {
     let mut escaped = String::new();
     escape_into(text, &mut escaped);
-    let turn = view.dialect().dialect().user_turn(&escaped);
+    let turn = wire::user_turn(view.dialect(), &escaped);
     let at = view.turn_span(before).start;
     let mark = fragments.mark();
     fragments.write(|out| {

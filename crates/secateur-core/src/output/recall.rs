@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use crate::plan::edit::{Action, Edit, Effect, Piece, Plan, SkipReason};
 pub use crate::plan::recall_id::RecallId;
 use crate::plan::recall_id::{TAG_CHARS, without_tag};
-use crate::read::dialect::{self, ReadError};
+use crate::read::error::ReadError;
 use crate::read::view::{PartId, PartKind, TurnId, View};
+use crate::read::wire;
 use crate::request::Request;
 
 /// Where ids are given out.
@@ -40,9 +41,9 @@ pub struct Removed {
 pub fn removed(body: &[u8], request: &Request<'_>, plan: &Plan) -> Result<Vec<Removed>, ReadError> {
     let dialect = match request.dialect {
         Some(dialect) => dialect,
-        None => dialect::detect(body, &request.limits)?,
+        None => wire::detect(body, &request.limits)?,
     };
-    let view = dialect::read(body, dialect, &request.limits)?;
+    let view = wire::read(body, dialect, &request.limits)?;
     let cut = |edit| {
         let text = cut_text(&view, edit)?;
         Some(Removed {

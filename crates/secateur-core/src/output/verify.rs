@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::output::check::{Rule, Violation, check, first_not_of_user};
-use crate::read::dialect::{self, ReadError};
+use crate::read::error::ReadError;
 use crate::read::view::View;
+use crate::read::wire;
 use secateur_json::Limits;
 
 /// Why a pruned body is thrown away and the original goes out.
@@ -15,7 +16,7 @@ pub enum VerifyError {
     #[error("the pruned body cannot be read: {0}")]
     Unreadable(ReadError),
     /// It breaks a rule of its provider more often than the original did.
-    #[error("the pruned body breaks a rule that the original did not: {}", .0.words())]
+    #[error("the pruned body breaks a rule that the original did not: {}", .0.describe())]
     Unacceptable(Rule),
     /// Its list has another number of elements than the plan says.
     #[error("the pruned body has {found} messages where the plan leaves {expected}")]
@@ -58,8 +59,8 @@ pub(crate) fn verify(
     if !is_smaller && !is_as_long {
         return Err(VerifyError::NotSmaller);
     }
-    let after = dialect::read(output.as_bytes(), before.dialect(), limits)
-        .map_err(VerifyError::Unreadable)?;
+    let after =
+        wire::read(output.as_bytes(), before.dialect(), limits).map_err(VerifyError::Unreadable)?;
     let found = after.items().len();
     if found != expected_items {
         return Err(VerifyError::ItemCount {

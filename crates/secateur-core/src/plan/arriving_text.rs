@@ -7,7 +7,8 @@ use std::ops::Range;
 use crate::plan::context::PlanContext;
 use crate::plan::edit::{CutReason, Piece, StrategyId};
 use crate::read::view::PartId;
-use crate::text::line_facts::{LineFacts, LineKey, Number};
+use crate::text::line_facts::{LineFacts, LineKey};
+use crate::text::line_number::Number;
 use crate::text::spelling::Spelling;
 use secateur_json::strings::count_chars;
 use secateur_json::{DecodedLines, LineBuffer, Spelled, spelled_line_ends, unescaped};
@@ -268,15 +269,23 @@ impl<'t> ArrivalText<'t> {
     #[must_use]
     #[inline]
     pub fn kept_inside(&self, line: &Line) -> &'t [u8] {
-        let kept = self.kept(line);
-        match self.spelling {
-            Spelling::Text => kept.strip_suffix(b"\n").unwrap_or(kept),
-            Spelling::Json => {
-                let has_newline = self.ends_a_line || line.place().end < self.bytes.len();
-                let newline = usize::from(has_newline) * 2;
-                &kept[..kept.len().saturating_sub(newline)]
-            }
-        }
+        self.bytes.get(self.inside(line)).unwrap_or_default()
+    }
+
+    /// Where in [`ArrivalText::bytes`] the kept part of a line is, without its newline.
+    #[inline]
+    pub(crate) fn inside(&self, line: &Line) -> Range<usize> {
+        let Range { start, end } = line.place();
+        let newline = match self.spelling {
+            Spelling::Text => usize::from(self.kept(line).ends_with(b"\n")),
+            Spelling::Json => 2 * usize::from(self.ends_a_line || end < self.bytes.len()),
+        };
+        start..end.saturating_sub(newline).max(start)
+    }
+
+    /// The bytes that the lines are parts of, in their [`ArrivalText::spelling`].
+    pub(crate) fn bytes(&self) -> &'t [u8] {
+        self.bytes
     }
 
     /// What is kept of a line, without its newline.

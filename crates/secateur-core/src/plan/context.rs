@@ -11,6 +11,7 @@ use crate::plan::draft::PartState;
 use crate::plan::summary::{Found, Summaries, SummaryKey};
 use crate::plan::timeline::{Ends, Timeline, Use};
 use crate::read::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
+use crate::read::wire;
 use crate::text::hash::QuickMap;
 use crate::tools::call_args::CallArgs;
 use crate::tools::class::ToolClass;
@@ -90,6 +91,17 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     #[must_use]
     pub fn role(&self, turn: TurnId) -> Role {
         self.view.turn(turn).role
+    }
+
+    /// The turn with which the last `count` assistant turns start. `None` with fewer assistant turns; behind the last
+    /// turn for 0.
+    #[must_use]
+    pub fn last_assistants_start(&self, count: usize) -> Option<TurnId> {
+        let Some(skipped) = count.checked_sub(1) else {
+            return Some(TurnId(u32::MAX));
+        };
+        let is_assistant = |turn: &TurnId| self.role(*turn) == Role::Assistant;
+        self.turns().rev().filter(is_assistant).nth(skipped)
     }
 
     /// The parts of a turn that are still there.
@@ -301,7 +313,10 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// The top-level string arguments of a call that have one of these names.
     #[must_use]
     pub fn string_args(&self, call: PartId, keys: &[&str]) -> Vec<String> {
-        self.view.string_args(call, keys)
+        let args = self.args(call);
+        let texts = self.call_args().texts(&args, call, keys);
+        let texts = texts.into_iter().flatten();
+        texts.map(|text| text.decode(&args).into_owned()).collect()
     }
 
     /// The call that a result answers.
@@ -323,18 +338,6 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.view.args(call)
     }
 
-    /// A top-level string argument of a call.
-    #[must_use]
-    pub fn arg(&self, call: PartId, key: &str) -> Option<String> {
-        self.view.arg(call, key)
-    }
-
-    /// The top-level string argument of a call under the first of these keys that is there.
-    #[must_use]
-    pub fn first_arg(&self, call: PartId, keys: &[String]) -> Option<String> {
-        self.view.first_arg(call, keys)
-    }
-
     /// Characters of a call's arguments as sent.
     #[must_use]
     pub fn args_chars(&self, call: PartId) -> usize {
@@ -344,7 +347,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     /// Characters of a call's arguments as a compact JSON writer spells them.
     #[must_use]
     pub fn compact_args_chars(&self, call: PartId) -> usize {
-        self.view.compact_args_chars(call)
+        self.call_args().compact_chars(self.view, call)
     }
 
     /// How many text blocks a part came in with. Between two of them its text has a newline.
@@ -364,7 +367,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
     pub fn user_turn_bytes(&self, text: &str) -> usize {
         let mut escaped = String::with_capacity(text.len());
         secateur_json::escape_into(text, &mut escaped);
-        self.view.dialect().dialect().user_turn(&escaped).len() + ",".len()
+        wire::user_turn(self.view.dialect(), &escaped).len() + ",".len()
     }
 
     /// Whether the turn carries a call or a result.

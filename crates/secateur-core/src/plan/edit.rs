@@ -209,7 +209,7 @@ pub enum CutReason {
     Unimportant,
     /// Padding and repeated paths in a listing.
     ListingPadding,
-    /// The lines stand above already.
+    /// The lines were shown earlier.
     LinesStandAbove,
     /// Oversized when it arrived.
     LongArrival,
@@ -232,7 +232,7 @@ pub enum CutReason {
 impl CutReason {
     /// In words.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::KeepsCacheEntry => "lets the provider find the cached text before the first cut",
             Self::CachesConversation => "lets the provider cache the conversation",
@@ -247,7 +247,7 @@ impl CutReason {
             Self::Summarized => "older than the window of turns, told by a summary",
             Self::Unimportant => "among the turns with the lowest score",
             Self::ListingPadding => "padding and repeated paths in a listing",
-            Self::LinesStandAbove => "lines that stand above already",
+            Self::LinesStandAbove => "lines that were shown earlier",
             Self::LongArrival => "oversized when it arrived",
             Self::StaleResult => "the work has moved on from it",
             Self::ReplacedText => "an edit put other text in its place",
@@ -348,7 +348,7 @@ pub enum SkipReason {
 impl SkipReason {
     /// In words.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::NotOptedIn => "not switched on",
             Self::NotEligible => "below the thresholds",

@@ -3,16 +3,17 @@
 //! A preset is a policy file that ships with the crate. Any policy file, a preset's too, may name a preset and
 //! override any key of it.
 
-mod file;
 mod model_override;
 mod nearest;
 mod preset;
+mod resolve;
+mod table;
 mod template;
 mod words;
 
-pub use file::PolicyError;
 pub use model_override::ModelOverride;
 pub use preset::{PRESETS, Preset};
+pub use table::PolicyError;
 pub use template::{template, template_of};
 pub use words::{did_you_mean, meant, plain_words};
 

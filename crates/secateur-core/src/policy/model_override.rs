@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Policy;
-use crate::cost::cache::CacheKind;
-use crate::cost::models::{self, PriceSource, Prices, Terms};
+use crate::cost::cache::{CacheKind, CachePrices};
+use crate::cost::models::{self, Prices};
+use crate::cost::{PriceSource, Terms};
 use crate::read::dialect::Dialect;
 
 /// What a policy says of one model. Prices in US dollars per million tokens.
@@ -101,7 +102,7 @@ impl ModelOverride {
         };
         Terms {
             prices: Some(prices),
-            cache: prices.cache().unwrap_or(terms.cache),
+            cache: CachePrices::of(&prices).unwrap_or(terms.cache),
             source: PriceSource::Policy,
             ..terms
         }

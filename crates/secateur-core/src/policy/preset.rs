@@ -3,8 +3,7 @@
 
 use toml::{Table, Value};
 
-use super::PolicyError;
-use super::file::{merge, read};
+use super::table::{PolicyError, merge, read};
 use super::words::did_you_mean;
 
 /// A policy that ships with the crate.

@@ -130,7 +130,7 @@ impl<'a> Named<'a> {
             let script = || script::first_command(&context.args(call)).map(Cow::Owned);
             let list = || {
                 Some(Cow::Owned(
-                    context.view.list_arg(call, &COMMAND_KEYS)?.join(" "),
+                    args.list(context.view, call, &COMMAND_KEYS)?.join(" "),
                 ))
             };
             let free = || is_free_text.then(script).flatten();

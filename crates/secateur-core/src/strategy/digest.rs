@@ -3,20 +3,19 @@
 //! **Invariant:** a pure extract. The same turns give the same text, and every name, path and
 //! sentence in it stood in them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::plan::context::PlanContext;
 use crate::read::view::{PartId, PartKind, Role, TurnId};
+use crate::tools::class::PATH_KEYS;
 
 const MAX_TOOLS: usize = 12;
 const MAX_FILES: usize = 20;
 const MAX_ERRORS: usize = 5;
 const MAX_DECISIONS: usize = 5;
 const MAX_LINE_CHARS: usize = 160;
-
-/// Arguments that name a file.
-const FILE_KEYS: [&str; 5] = ["file_path", "path", "notebook_path", "filename", "file"];
 
 /// How sentences begin in which a model settles on something. In lower case.
 const DECISION_STARTS: [&str; 10] = [
@@ -75,8 +74,11 @@ fn is_models(context: &PlanContext<'_, '_>, part: PartId) -> bool {
 }
 
 fn file_of(context: &PlanContext<'_, '_>, call: PartId) -> Option<String> {
-    let named = FILE_KEYS.iter().find_map(|key| context.arg(call, key));
-    named.filter(|file| !file.is_empty() && file.chars().count() <= MAX_LINE_CHARS)
+    let [named] = context
+        .call_args()
+        .first_texts(context.view, call, [&PATH_KEYS]);
+    let named = named.filter(|file| !file.is_empty() && file.chars().count() <= MAX_LINE_CHARS);
+    named.map(Cow::into_owned)
 }
 
 /// The sentences of a text in which something is settled.

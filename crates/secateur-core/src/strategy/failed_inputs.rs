@@ -23,6 +23,7 @@ use crate::plan::context::PlanContext;
 use crate::plan::draft::PartState;
 use crate::plan::edit::{CutReason, Effect, Plan, SkipReason, StrategyId};
 use crate::read::view::{PartId, PartKind, TurnId};
+use crate::tools::failure::SURE_STARTS;
 use secateur_json::{Cursor, JsonError, Kind};
 
 options! {
@@ -35,9 +36,7 @@ options! {
         /// Values of up to this many characters stay; at least 64.
         keep_value_chars: usize = 120,
         /// How the text of a failed result begins, for clients that do not mark it. Case counts.
-        error_starts: Vec<String> = [
-            "Error:", "ERROR:", "error:", "<tool_use_error>", "{\"error\"", "Traceback (most recent call last)",
-        ].map(String::from).to_vec(),
+        error_starts: Vec<String> = SURE_STARTS.map(String::from).to_vec(),
     }
 }
 

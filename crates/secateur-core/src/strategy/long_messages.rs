@@ -18,7 +18,6 @@
 
 use std::borrow::Cow;
 
-use super::old_tool_results::cutoff;
 use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
@@ -102,7 +101,7 @@ impl LongMessages {
         let Some(first_user) = context.first_user() else {
             return Plan::skip(Self::ID, SkipReason::BeforeFirstUser);
         };
-        let Some(end) = cutoff(context, self.turns_threshold) else {
+        let Some(end) = context.last_assistants_start(self.turns_threshold) else {
             return Plan::skip(Self::ID, SkipReason::TooFewTurns);
         };
         let mut plan = Plan::default();

@@ -37,7 +37,7 @@ use crate::plan::draft::PartState;
 use crate::plan::edit::{CutReason, Edit, Plan, SkipReason, StrategyId, Target};
 use crate::plan::guard;
 use crate::plan::placeholder::Style;
-use crate::read::view::{PartId, PartKind, Role, TurnId};
+use crate::read::view::{PartId, PartKind, TurnId};
 
 /// When results are cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -131,7 +131,9 @@ impl OldToolResults {
         let Some(first_user) = context.first_user() else {
             return Err(SkipReason::BeforeFirstUser);
         };
-        let end = cutoff(context, self.keep_last_assistants).ok_or(SkipReason::TooFewTurns)?;
+        let end = context
+            .last_assistants_start(self.keep_last_assistants)
+            .ok_or(SkipReason::TooFewTurns)?;
         let tools = self.tools.compile();
         let mut found = Vec::new();
         let old = |turn: &TurnId| *turn > first_user && *turn < end;
@@ -305,19 +307,6 @@ impl Size {
 
     fn shrink(&mut self, before: usize, after: usize) {
         self.chars = (self.chars + after).saturating_sub(before);
-    }
-}
-
-/// The turn from which on everything is protected: the `keep`-th last assistant turn. `None` with
-/// fewer assistant turns; behind the last turn for 0.
-pub(super) fn cutoff(context: &PlanContext<'_, '_>, keep: usize) -> Option<TurnId> {
-    match keep.checked_sub(1) {
-        None => Some(TurnId(u32::MAX)),
-        Some(skip) => context
-            .turns()
-            .rev()
-            .filter(|&turn| context.role(turn) == Role::Assistant)
-            .nth(skip),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::plan::arriving_text::{ArrivalText, Line};
 use crate::plan::context::PlanContext;
 use crate::plan::edit::{CutReason, StrategyId};
 use crate::read::view::PartId;
-use crate::text::line_facts::{ARROW, Behind, Number};
+use crate::text::line_number::{ARROW, Behind, Number};
 use crate::tools::class::ToolClass;
 
 options! {

@@ -30,12 +30,13 @@ use crate::plan::context::PlanContext;
 use crate::plan::edit::{CutReason, StrategyId};
 use crate::read::view::{PartId, PartKind};
 use crate::text::line_facts::LineKey;
-use crate::text::line_space::{leading_spaces, tab, trim_end, trim_start};
+use crate::text::line_number::any_leading_number;
+use crate::text::line_space::{trim_end, trim_start};
 use crate::text::spelling::Spelling;
 use crate::tools::class::{ToolClass, file_name};
 use crate::tools::facts::ToolFacts;
 use secateur_json::Spelled;
-use shown::{Length, Shown};
+use shown::{Length, NewText, Shown};
 
 options! {
     /// Options of `repeated-lines`.
@@ -86,19 +87,11 @@ impl Arrivals for Run<'_> {
     fn call(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
         self.shown.expect(context.view.body().len());
         let args = context.args(part);
-        match context.call_args().texts(&args, part, &TEXT_KEYS) {
-            Some(texts) => {
-                for text in texts {
-                    match text.spelled_as_usual(&args) {
-                        Some(text) => self.written_in_place(part, text),
-                        None => self.written(part, &text.decode(&args)),
-                    }
-                }
-            }
-            None => {
-                for text in context.string_args(part, &TEXT_KEYS) {
-                    self.written(part, &text);
-                }
+        let texts = context.call_args().texts(&args, part, &TEXT_KEYS);
+        for text in texts.into_iter().flatten() {
+            match text.spelled_as_usual(&args) {
+                Some(text) => self.written_in_place(context, part, text),
+                None => self.written(context, part, &text.decode(&args)),
             }
         }
     }
@@ -118,8 +111,10 @@ impl Arrivals for Run<'_> {
         let size = |at: usize| text.lines().get(at).map_or(0, |line| text.size(line));
         let lines = text.lines();
         let most = |at: usize| lines.get(at).map_or(0, Line::most_bytes);
+        let place = |at: usize| lines.get(at).map_or(0..0, |line| text.inside(line));
+        let new = new_text(context, part, text);
         let shown = &mut self.shown;
-        let repeats = shown.take_in(part, text.keys(), &length, size, most);
+        let repeats = shown.take_in(new, text.keys(), place, &length, size, most);
         if repeats.is_empty() {
             return;
         }
@@ -160,18 +155,51 @@ impl Arrivals for Run<'_> {
 
 impl Run<'_> {
     /// Takes in a text that a call writes.
-    fn written(&mut self, part: PartId, text: &str) {
+    fn written(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &str) {
         let keys = written_lines(text, &mut self.spelled);
-        self.shown.add(part, keys);
+        let new = NewText {
+            part,
+            body: context.view.body(),
+            bytes: text.as_bytes(),
+            spelling: Spelling::Text,
+        };
+        self.shown.add(new, keys, line_places(text));
     }
 
-    /// The same of a text where it stands.
-    fn written_in_place(&mut self, part: PartId, text: Spelled<'_>) {
+    /// Takes in a text that a call writes, as its literal spells it.
+    fn written_in_place(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: Spelled<'_>) {
         let mut text = ArrivalText::in_place(text, &mut self.scratch);
         text.scan_for_keys();
-        self.shown.add(part, written_lines_in_place(&text));
+        let places = text.lines().iter().map(|line| text.inside(line));
+        let new = new_text(context, part, &text);
+        let keys = written_lines_in_place(&text);
+        self.shown.add(new, keys, places);
         self.scratch.take_back(text.into_memory());
     }
+}
+
+/// A text of a part, with the bytes that its lines are parts of.
+fn new_text<'t>(
+    context: &PlanContext<'_, 't>,
+    part: PartId,
+    text: &ArrivalText<'t>,
+) -> NewText<'t> {
+    NewText {
+        part,
+        body: context.view.body(),
+        bytes: text.bytes(),
+        spelling: text.spelling(),
+    }
+}
+
+/// Where the lines of a text are, without their newlines.
+fn line_places(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = end;
+        end += line.len();
+        start..start + line.strip_suffix('\n').unwrap_or(line).len()
+    })
 }
 
 /// The lines of a text that a call writes. Only those that stand in JSON as they are can be found again by their
@@ -340,24 +368,8 @@ const USUAL_NOTE: usize = 32;
 /// The number that a line came with, in a listing or a search result.
 fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
     let line = text.lines().get(at)?;
-    leading_number(text.uncut(line), text.spelling())
-        .or_else(|| leading_number(text.kept(line), text.spelling()))
-}
-
-/// The number at the start of a line, if a separator stands behind it.
-fn leading_number(line: &[u8], spelling: Spelling) -> Option<u64> {
-    let line = &line[leading_spaces(line)..];
-    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = line.split_at(digits);
-    let is_separated = matches!(rest.first(), Some(b':' | b'-'))
-        || rest.starts_with("→".as_bytes())
-        || rest.starts_with(tab(spelling));
-    if !is_separated || digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, digit| {
-        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    })
+    any_leading_number(text.uncut(line), text.spelling())
+        .or_else(|| any_leading_number(text.kept(line), text.spelling()))
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::plan::edit::{CutReason, Edit, Effect, StrategyId};
 use crate::read::view::{PartId, PartKind};
 use crate::strategy::IncrementalCuts;
 use crate::tools::class::ToolClass;
+use crate::tools::failure::may_be_failure;
 use secateur_json::{JsonStr, escape_into};
 
 options! {
@@ -44,9 +45,6 @@ const MIN_CHARS: usize = 80;
 
 /// Arguments that hold the text to be replaced.
 const OLD_TEXT_KEYS: [&str; 2] = ["old_string", "old_str"];
-
-/// How the answer of an edit that failed begins, for clients that do not mark it.
-const ERROR_STARTS: [&str; 4] = ["Error", "ERROR", "error", "<tool_use_error>"];
 
 impl ReplacedText {
     /// Its id.
@@ -144,7 +142,7 @@ fn has_worked(context: &PlanContext<'_, '_>, call: PartId) -> bool {
         return false;
     };
     let start = context.text_start(result, 32);
-    !context.is_error(result) && !ERROR_STARTS.iter().any(|error| start.starts_with(error))
+    !context.is_error(result) && !may_be_failure(&start)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! **Invariant:** a line is taken only if it begins with exactly these bytes, so what is told of it is what reading its
 //! number would tell.
 
-use crate::text::line_facts::Number;
+use crate::text::line_number::Number;
 
 /// As many bytes as are compared. Numbers with more bytes are read.
 pub(crate) const REACH: usize = 16;

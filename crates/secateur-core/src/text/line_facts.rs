@@ -5,7 +5,8 @@
 
 use crate::text::following_number::FollowingNumber;
 use crate::text::hash::LineHasher;
-use crate::text::line_space::{leading_digits, leading_spaces, trim_end, trim_start};
+use crate::text::line_number::{ARROW, Behind, Number, leading_number};
+use crate::text::line_space::{leading_spaces, trim_end, trim_start};
 use crate::text::spelling::Spelling;
 
 /// The marks of lines, one behind the other.
@@ -39,10 +40,7 @@ impl LineFacts {
         numbers.reserve(lines.len());
         let mut looker = LineScanner::new();
         for line in lines {
-            let line = match spelling {
-                Spelling::Json => line,
-                Spelling::Text => spell(line, spelled),
-            };
+            let line = as_json((line, spelling), spelled);
             let (key, number) = looker.mark(line, 0, line.len());
             keys.push(key);
             numbers.push(number);
@@ -84,6 +82,30 @@ fn spell<'s>(line: &'s [u8], spelled: &'s mut Vec<u8>) -> &'s [u8] {
     spelled
 }
 
+/// Whether two lines have the same content: what two equal [`LineKey`]s make likely. Line numbers and trailing white
+/// space are not compared.
+pub(crate) fn have_same_content(one: (&[u8], Spelling), other: (&[u8], Spelling)) -> bool {
+    if one == other {
+        return true;
+    }
+    let (mut spelled_one, mut spelled_other) = (Vec::new(), Vec::new());
+    content(as_json(one, &mut spelled_one)) == content(as_json(other, &mut spelled_other))
+}
+
+/// A line as JSON spells it.
+fn as_json<'s>((line, spelling): (&'s [u8], Spelling), spelled: &'s mut Vec<u8>) -> &'s [u8] {
+    match spelling {
+        Spelling::Json => line,
+        Spelling::Text => spell(line, spelled),
+    }
+}
+
+/// What [`LineScanner::mark`] makes a key of: a line without its number and trailing white space.
+fn content(line: &[u8]) -> &[u8] {
+    let (_, start) = leading_number(line, leading_spaces(line));
+    trim_end(&line[start..], Spelling::Json)
+}
+
 /// A line's content, without its number and trailing white space, as a hash. The
 /// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,42 +145,6 @@ impl LineKey {
     }
 }
 
-/// The number of a line in a listing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Number {
-    pub(crate) value: u32,
-    /// How many spaces stand before it.
-    pub(crate) spaces: u32,
-    pub(crate) digits: u8,
-    pub(crate) behind: Behind,
-}
-
-/// What stands behind the number of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behind {
-    /// The line has no number.
-    NoNumber,
-    /// A tab, as in `cat -n`.
-    Tab,
-    /// An arrow.
-    Arrow,
-    /// An arrow that the line can do without: it would look neither numbered nor like a note.
-    LooseArrow,
-}
-
-impl Number {
-    pub(crate) const NONE: Self = Self {
-        value: 0,
-        spaces: 0,
-        digits: 0,
-        behind: Behind::NoNumber,
-    };
-
-    pub(crate) fn is_there(&self) -> bool {
-        self.behind != Behind::NoNumber
-    }
-}
-
 /// What a byte may be where it stands: the first one of a number or an arrow; the first one of content, no white space
 /// and nothing that looks like a number or a note; the last one of white space.
 static CLASSES: [u8; 256] = {
@@ -188,8 +174,6 @@ const TRIMMED: u8 = 4;
 fn class(byte: Option<&u8>) -> u8 {
     byte.map_or(0, |&byte| CLASSES[usize::from(byte)])
 }
-
-pub(crate) const ARROW: &[u8] = "→".as_bytes();
 
 /// Looks at lines as JSON spells them, one after the other.
 struct LineScanner {
@@ -327,31 +311,6 @@ fn has_backslash(word: u64) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let others = word ^ (ONES * b'\\' as u64);
     others.wrapping_sub(ONES) & !others & (ONES << 7) != 0
-}
-
-/// The number of a listing or of a search hit at a place of a line, and where the line goes on behind it; 0 if there
-/// is none. Search hits are not numbered lines.
-#[inline(always)]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a number has at most nine digits, and a body less than 4 GB"
-)]
-fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
-    let (digits, value) = leading_digits(&line[start..]);
-    let end = start + digits;
-    let (behind, length) = match line[end..] {
-        [0xe2, 0x86, 0x92, ..] => (Behind::Arrow, ARROW.len()),
-        [b'\\', b't', ..] if digits > 0 => (Behind::Tab, 2),
-        [b':' | b'-', ..] if digits > 0 => return (Number::NONE, end + 1),
-        _ => return (Number::NONE, 0),
-    };
-    let number = value.map_or(Number::NONE, |value| Number {
-        value,
-        spaces: start as u32,
-        digits: digits as u8,
-        behind,
-    });
-    (number, end + length)
 }
 
 /// Whether a line's content, from its first other byte than a space on, is long enough for an anchor, and whether it

@@ -3,6 +3,7 @@
 pub(crate) mod following_number;
 pub(crate) mod hash;
 pub(crate) mod line_facts;
+pub(crate) mod line_number;
 pub(crate) mod line_space;
 pub(crate) mod spelling;
 pub(crate) mod whitespace;

@@ -1,10 +1,10 @@
-//! The top-level arguments of all calls, read once for a body: what a call is about, what it writes and what it costs
-//! are told from them.
+//! The top-level arguments of all calls, read once for a body. All that is known of a call's arguments comes from here.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::read::view::{ArgsForm, PartId, PartKind, View};
+use secateur_json::strings::count_chars;
 use secateur_json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars};
 
 /// The top-level arguments of all calls. Offsets count in the arguments as [`View::args`] gives them.
@@ -31,7 +31,7 @@ enum Value {
 }
 
 /// Deeper than this and arguments are not kept here.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 128;
 
 impl CallArgs {
     /// Those of this view, read when they are first asked for.
@@ -107,8 +107,7 @@ impl CallArgs {
         }))
     }
 
-    /// The text under the first of these names that is there, for several lists of names: what [`View::first_arg`]
-    /// tells.
+    /// The text under the first of these names that is there, for several lists of names.
     pub(crate) fn first_texts<'a, const LISTS: usize>(
         &self,
         view: &View<'a>,
@@ -116,7 +115,7 @@ impl CallArgs {
         lists: [&[&str]; LISTS],
     ) -> [Option<Cow<'a, str>>; LISTS] {
         let Some(all) = self.of_call(call) else {
-            return view.first_args(call, lists).map(|text| Some(text?.into()));
+            return [const { None }; LISTS];
         };
         let args = view.args(call);
         let mut found: [Option<(usize, JsonStr)>; LISTS] = [None; LISTS];
@@ -142,6 +141,33 @@ impl CallArgs {
         })
     }
 
+    /// The strings of an argument that is a list, under any of these names.
+    pub(crate) fn list(
+        &self,
+        view: &View<'_>,
+        call: PartId,
+        names: &[&str],
+    ) -> Option<Vec<String>> {
+        let args = view.args(call);
+        let is_list = |arg: &&Arg| {
+            let Value::Other(value) = arg.value else {
+                return false;
+            };
+            value.of(&args).starts_with('[') && names.contains(&&*arg.name.decode(&args))
+        };
+        let Value::Other(list) = self.of_call(call)?.iter().rfind(is_list)?.value else {
+            return None;
+        };
+        let list = list.of(&args);
+        let mut texts = Vec::new();
+        let read = Cursor::over(list, MAX_DEPTH).array(|cursor, _| {
+            let text = cursor.string_or_skip()?;
+            texts.extend(text.map(|text| text.decode(list).into_owned()));
+            Ok::<_, JsonError>(())
+        });
+        read.is_ok().then_some(texts)
+    }
+
     /// The whole number under the first of these names that has one.
     pub(crate) fn number(&self, view: &View<'_>, call: PartId, names: &[&str]) -> Option<u64> {
         let args = view.args(call);
@@ -155,12 +181,12 @@ impl CallArgs {
         })
     }
 
-    /// Characters of a call's arguments as a compact writer spells them: what [`View::compact_args_chars`] tells.
+    /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as it is.
     pub(crate) fn compact_chars(&self, view: &View<'_>, call: PartId) -> usize {
         // Around arguments that are a text there may be others.
         let is_value = view.part(call).args == ArgsForm::Value;
         let Some(all) = self.of_call(call).filter(|_| is_value) else {
-            return view.compact_args_chars(call);
+            return whole_compact_chars(&view.args(call));
         };
         let args = view.args(call);
         let text = |text: JsonStr| match text.compact_chars() {
@@ -179,6 +205,15 @@ impl CallArgs {
     }
 }
 
+/// Characters of arguments as a compact JSON writer spells them, found in one walk through all of them.
+fn whole_compact_chars(args: &str) -> usize {
+    if args.starts_with(['{', '[', ' ', '\n']) {
+        compact_chars(args)
+    } else {
+        count_chars(args.as_bytes())
+    }
+}
+
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -186,26 +221,58 @@ fn index(at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::dialect::{self, Dialect};
+    use crate::read::dialect::Dialect;
+    use crate::read::wire;
     use secateur_json::Limits;
 
+    /// Arguments; the path by the first name that is there; all paths; the command where it is a list.
+    type Expected<'t> = (
+        &'t str,
+        Option<&'t str>,
+        &'t [&'t str],
+        Option<Vec<&'t str>>,
+    );
+
     #[test]
-    fn tells_what_reading_each_time_tells() {
+    fn arguments_are_found_by_name_and_the_last_of_equal_names_counts() {
         let deep = format!(
             r#"{{"path":"a","x":{}1{}}}"#,
             "[".repeat(70),
             "]".repeat(70)
         );
-        let calls = [
-            "{}",
-            r#"{ "file_path" : "caf\u00e9\n" , "command": ["ls", {"a": 1e3}] }"#,
-            r#"{"path":"a","file_path":"b","path":"c","p\u0061th":"d"}"#,
-            r#"{"command":"x\/y\r","path":7,"é":"é\t\"\\"}"#,
-            "[1, 2]",
-            "\"text\"",
-            &deep,
+        let none: [&str; 0] = [];
+        let calls: [Expected<'_>; 9] = [
+            ("{}", None, &none, None),
+            (
+                r#"{ "file_path" : "caf\u00e9\n" , "command": ["ls", {"a": 1e3}, "-l"] }"#,
+                Some("café\n"),
+                &["café\n"],
+                Some(vec!["ls", "-l"]),
+            ),
+            (
+                r#"{"path":"a","file_path":"b","path":"c","p\u0061th":"d"}"#,
+                Some("b"),
+                &["a", "b", "c", "d"],
+                None,
+            ),
+            (
+                r#"{"path":"a","command":["x"],"path":"c","command":[],"command":1}"#,
+                Some("c"),
+                &["a", "c"],
+                Some(vec![]),
+            ),
+            (
+                r#"{"command":"x\/y\r","path":7,"é":"é\t\"\\"}"#,
+                None,
+                &none,
+                None,
+            ),
+            ("[1, 2]", None, &none, None),
+            ("\"text\"", None, &none, None),
+            (r#"{"path":7.50}"#, None, &none, None),
+            (&deep, Some("a"), &["a"], None),
         ];
-        let block = |(id, input): (usize, &&str)| {
+        let block = |(id, (input, ..)): (usize, &(&str, _, _, _))| {
             format!(r#"{{"type":"tool_use","id":"{id}","name":"Edit","input":{input}}}"#)
         };
         let blocks: Vec<String> = calls.iter().enumerate().map(block).collect();
@@ -214,24 +281,24 @@ mod tests {
             blocks.join(",")
         );
         let limits = Limits::default();
-        let view = dialect::read(body.as_bytes(), Dialect::AnthropicMessages, &limits).unwrap();
+        let view = wire::read(body.as_bytes(), Dialect::AnthropicMessages, &limits).unwrap();
         let args = CallArgs::of(&view);
-        let lists: [&[&str]; 2] = [&["command"], &["file_path", "path"]];
         let is_call = |id: &PartId| view.part(*id).kind == PartKind::Call;
-        let mut found = 0;
-        for call in view.part_ids().filter(is_call) {
-            let told = args.first_texts(&view, call, lists);
-            let read = view.first_args(call, lists);
-            assert_eq!(told.map(|text| text.map(Cow::into_owned)), read);
-            let chars = args.compact_chars(&view, call);
-            assert_eq!(chars, view.compact_args_chars(call));
+        for (call, (input, first, all, list)) in view.part_ids().filter(is_call).zip(calls) {
+            let names: &[&str] = &["file_path", "path"];
+            let [found] = args.first_texts(&view, call, [names]);
+            assert_eq!(found.as_deref(), first, "{input}");
             let text = view.args(call);
-            if let Some(texts) = args.texts(&text, call, lists[1]) {
-                let texts: Vec<_> = texts.map(|one| one.decode(&text).into_owned()).collect();
-                assert_eq!(texts, view.string_args(call, lists[1]));
-                found += texts.len();
-            }
+            let texts = args.texts(&text, call, names).into_iter().flatten();
+            let texts: Vec<_> = texts.map(|one| one.decode(&text).into_owned()).collect();
+            assert_eq!(texts, all, "{input}");
+            let found = args.list(&view, call, &["command"]);
+            assert_eq!(
+                found,
+                list.map(|list| list.into_iter().map(str::to_owned).collect())
+            );
+            let chars = args.compact_chars(&view, call);
+            assert_eq!(chars, whole_compact_chars(&text), "{input}");
         }
-        assert_eq!(found, 5);
     }
 }

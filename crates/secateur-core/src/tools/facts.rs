@@ -156,7 +156,7 @@ fn of_call<'a>(
                     .clone(),
                 None => match of_free_text(&view.args(call)) {
                     FreeText::None => {
-                        let words = view.list_arg(call, &COMMAND_KEYS);
+                        let words = args.list(view, call, &COMMAND_KEYS);
                         words.map_or(ShellEffect::COMMAND, |words| {
                             ShellEffect::of_arguments(&words)
                         })
@@ -311,7 +311,7 @@ mod tests {
         let body = body.to_string();
         let limits = secateur_json::Limits::default();
         let dialect = crate::read::dialect::Dialect::OpenaiResponses;
-        let view = crate::read::dialect::read(body.as_bytes(), dialect, &limits).unwrap();
+        let view = crate::read::wire::read(body.as_bytes(), dialect, &limits).unwrap();
         let args = std::cell::OnceCell::new();
         let facts = ToolFacts::of(&view, &view.exchanges(), CallArgs::once(&args, &view));
         let result = facts.results()[0];

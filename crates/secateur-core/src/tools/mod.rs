@@ -3,6 +3,7 @@
 pub(crate) mod call_args;
 pub(crate) mod class;
 pub(crate) mod facts;
+pub(crate) mod failure;
 pub(crate) mod names;
 pub(crate) mod patch;
 pub(crate) mod script;

@@ -1,8 +1,8 @@
 //! The provider's side: what it is sent, what it reads from its cache, and what it bills.
 
 use secateur_core::Dialect;
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::{BlockList, BlockPlace, CacheKind, SimulatedCache};
-use secateur_core::models::Terms;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 

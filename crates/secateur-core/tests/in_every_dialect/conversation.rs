@@ -190,5 +190,5 @@ pub(crate) fn untouched(dialect: Dialect, body: &str, policy: &Policy) -> Vec<&'
     );
     assert_eq!(outcome.body, body.as_bytes());
     let skips = outcome.report.plan.skips.iter();
-    skips.map(|skip| skip.reason.words()).collect()
+    skips.map(|skip| skip.reason.describe()).collect()
 }

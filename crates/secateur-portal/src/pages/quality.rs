@@ -306,8 +306,8 @@ fn rules(data: &QualityData) -> Option<String> {
     });
     Some(format!(
         "Judged are the newest {} scores of the last {hours:.0} hours since the stack was last resumed; a verdict takes {}.{noise}",
-        thousands(options.window.into()),
-        thousands(options.min_samples.into())
+        thousands(options.window),
+        thousands(options.min_samples)
     ))
 }
 

@@ -1,5 +1,6 @@
 //! What a request read from the provider's cache, against what the cache rules predicted, and why it was less.
 
+use secateur_core::internal::thousands;
 use std::fmt;
 
 use secateur_core::cost::cache::BlockPlace;
@@ -169,18 +170,6 @@ impl Serialize for CacheRead {
         out.serialize_field("summary", &self.describe())?;
         out.end()
     }
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! From sizes, prices and counts to a receipt.
 
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::CacheKind;
-use secateur_core::models::{self, Terms};
+use secateur_core::models;
 use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
 use secateur_core::report::{CacheHit, Report};
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use secateur_core::Dialect;
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::BlockList;
 use secateur_core::internal::json::{Cursor, JsonError, Limits};
-use secateur_core::models::Terms;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A request with more blocks is not remembered.

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use secateur_core::Dialect;
+use secateur_core::cost::Terms;
 use secateur_core::internal::edit::{Action, Target};
 use secateur_core::mechanic::MechanicSet;
-use secateur_core::models::Terms;
 use secateur_core::policy::Policy;
 use secateur_core::report::{Report, Verdict};
 use secateur_core::summary::{Summaries, WantedSummary};

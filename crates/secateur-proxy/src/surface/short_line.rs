@@ -3,6 +3,7 @@
 use secateur_ledger::shown::in_line;
 
 use crate::audit::{AuditEvent, Ended};
+use secateur_core::internal::thousands;
 
 /// `agent  claude-opus-4-6  m7  184,220 → 121,004 characters  $0.0214, saved $0.0102  200`.
 pub(super) fn short_line(event: &AuditEvent) -> String {
@@ -40,18 +41,6 @@ pub(super) fn short_line(event: &AuditEvent) -> String {
 fn usd(amount: f64) -> String {
     let sign = if amount < 0.0 { "-" } else { "" };
     format!("{sign}${:.4}", amount.abs())
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

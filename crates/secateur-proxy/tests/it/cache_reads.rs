@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use secateur_core::Dialect;
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::{BlockList, CacheKind, SimulatedCache};
-use secateur_core::models::Terms;
 use secateur_core::report::CacheHit;
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::{AuditEvent, MissCause};

@@ -191,12 +191,12 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
 
 fn skip_words(reason: &str) -> String {
     let known = serde_json::from_value::<SkipReason>(Value::from(reason));
-    known.map_or_else(|_| reason.to_owned(), |known| known.words().to_owned())
+    known.map_or_else(|_| reason.to_owned(), |known| known.describe().to_owned())
 }
 
 fn why_words(reason: &str) -> String {
     let known = serde_json::from_value::<CutReason>(Value::from(reason));
-    known.map_or_else(|_| reason.to_owned(), |known| known.words().to_owned())
+    known.map_or_else(|_| reason.to_owned(), |known| known.describe().to_owned())
 }
 
 fn explain(plan: &Value) -> String {

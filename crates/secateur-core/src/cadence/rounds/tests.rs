@@ -5,12 +5,13 @@ use proptest::strategy::Strategy as Generator;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cost::Terms;
 use crate::cost::cache::MarkerPattern;
-use crate::cost::models::Terms;
 use crate::plan::context::ModelFacts;
 use crate::plan::edit::{Piece, StrategyId};
 use crate::policy::Policy;
-use crate::read::dialect::{self, Dialect};
+use crate::read::dialect::Dialect;
+use crate::read::wire;
 use crate::strategy::{self, Strategy, Work};
 use secateur_json::Limits;
 
@@ -166,7 +167,7 @@ fn folded(
     strategies: &[&dyn Strategy],
 ) -> (Plan, Account) {
     let dialect = Dialect::AnthropicMessages;
-    let view = dialect::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
+    let view = wire::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
     let model = ModelFacts {
         window_tokens: 200_000,
         thinking_is_bound: is_bound,
@@ -221,7 +222,7 @@ proptest! {
 /// The lines that notes stand for and that do not stand above them.
 fn false_notes(body: &str, plan: &Plan) -> Vec<String> {
     let dialect = Dialect::AnthropicMessages;
-    let view = dialect::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
+    let view = wire::read(body.as_bytes(), dialect, &Limits::default()).unwrap();
     let (mut above, mut missing) = (String::new(), Vec::new());
     for part in view.part_ids() {
         let came = view.text(part);

@@ -1,5 +1,7 @@
 //! What a body asks to be cached.
 
+use super::members::{members, string_member};
+use super::rules::CacheKind;
 use crate::read::view::PartId;
 use secateur_json::Span;
 
@@ -60,4 +62,33 @@ impl Markers {
     pub fn has_member(&self) -> bool {
         self.count() + self.nulls > 0
     }
+}
+
+/// The member that marks a block, for caches that know markers.
+#[must_use]
+pub(crate) fn marker_key(kind: CacheKind) -> Option<&'static str> {
+    match kind {
+        CacheKind::Marked => Some("cache_control"),
+        CacheKind::Breakpoints => Some("prompt_cache_breakpoint"),
+        CacheKind::Automatic | CacheKind::None => None,
+    }
+}
+
+/// What a marker's value asks for; `None` if it is no marker.
+pub(super) fn life(value: &str) -> Option<Life> {
+    if value == "null" {
+        return None;
+    }
+    if string_member(value, "mode").as_deref() == Some("explicit") {
+        return Some(Life::Usual);
+    }
+    if string_member(value, "type").as_deref() != Some("ephemeral") {
+        return Some(Life::Unknown);
+    }
+    let ttl = members(value, "ttl");
+    Some(match ttl.first().map(|ttl| ttl.of(value)) {
+        None | Some("\"5m\"" | "null") => Life::Usual,
+        Some("\"1h\"") => Life::Long,
+        Some(_) => Life::Unknown,
+    })
 }

@@ -4,10 +4,11 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use super::read_markers::{life, marker_key};
+use super::markers::{life, marker_key};
+use super::members::{elements, for_each_member, member};
 use crate::cost::cache::{Block, BlockList, BlockPlace, CacheKind, Life};
 use crate::read::dialect::Dialect;
-use secateur_json::{Cursor, JsonError, Kind, Limits};
+use secateur_json::{Cursor, JsonError, Limits};
 
 /// The members that hold instructions and messages, and the member that holds a message's blocks.
 struct Keys {
@@ -211,47 +212,6 @@ fn hash_content(
 fn hash_text(literal: &str, hasher: &mut DefaultHasher) -> usize {
     hasher.write(literal.as_bytes());
     literal.len()
-}
-
-/// The elements of an array as written; another value is its own only element, and `null` has none.
-pub(super) fn elements(value: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    match value.as_bytes().first() {
-        Some(b'[') => {
-            let mut cursor = Cursor::over(value, super::read_markers::ANY_DEPTH);
-            let _ = cursor.array(|cursor, _| {
-                found.push(cursor.skip()?.of(value));
-                Ok::<_, JsonError>(())
-            });
-        }
-        Some(b'n') | None => {}
-        Some(_) => found.push(value),
-    }
-    found
-}
-
-fn member<'v>(object: &'v str, name: &str) -> Option<&'v str> {
-    let mut found = None;
-    for_each_member(object, |key, value| {
-        if key == name {
-            found = Some(value);
-        }
-    });
-    found
-}
-
-/// Calls `each` with the name and the text of each member. A value that is no object has none.
-fn for_each_member<'v>(object: &'v str, mut each: impl FnMut(&str, &'v str)) {
-    let mut cursor = Cursor::over(object, super::read_markers::ANY_DEPTH);
-    if cursor.peek() != Ok(Kind::Object) {
-        return;
-    }
-    let _ = cursor.object(|cursor, key| {
-        cursor.peek()?;
-        let value = cursor.skip()?.of(object);
-        each(&key.decode(object), value);
-        Ok::<_, JsonError>(())
-    });
 }
 
 #[cfg(test)]

@@ -2,25 +2,13 @@
 
 use memchr::memmem;
 
-use crate::cost::cache::{CacheKind, Life, Marker, Markers};
+use super::markers::{Life, Marker, Markers, life, marker_key};
+use super::members::{ANY_DEPTH, elements, members, string_member};
+use super::read_blocks::instructions_key;
+use super::rules::CacheKind;
+use crate::read::dialect::Dialect;
 use crate::read::view::{PartId, PartKind, Placement, View};
 use secateur_json::{Cursor, JsonError, Kind, Span};
-
-use super::read_blocks as blocks;
-use crate::read::dialect::Dialect;
-
-/// Deeper than any body that was read.
-pub(super) const ANY_DEPTH: usize = 1024;
-
-/// The member that marks a block, for caches that know markers.
-#[must_use]
-pub(crate) fn marker_key(kind: CacheKind) -> Option<&'static str> {
-    match kind {
-        CacheKind::Marked => Some("cache_control"),
-        CacheKind::Breakpoints => Some("prompt_cache_breakpoint"),
-        CacheKind::Automatic | CacheKind::None => None,
-    }
-}
 
 /// All markers of a body. One search where there is none; otherwise the members of the body and the marked blocks
 /// are read once more.
@@ -87,7 +75,7 @@ fn read_head(
     key: &str,
     found: &mut Markers,
 ) -> Result<(), JsonError> {
-    let instructions = blocks::instructions_key(dialect);
+    let instructions = instructions_key(dialect);
     let (mut last_tool, mut last_system) = (None, None);
     Cursor::over(body, ANY_DEPTH).object(|cursor, name| {
         cursor.peek()?;
@@ -117,7 +105,7 @@ fn read_head(
 /// The markers on the elements of a list; whether the last one carries a marker of a known lifetime.
 fn read_list(list: &str, key: &str, found: &mut Markers) -> Option<bool> {
     let mut last = None;
-    for element in blocks::elements(list) {
+    for element in elements(list) {
         let (first, _) = found.read(element, marker_values(element, key));
         let life = first.map(|(life, _)| life);
         found.head.extend(life);
@@ -238,52 +226,10 @@ fn values_inside(block: &str, key: &str) -> Vec<Span> {
     values
 }
 
-/// The values of an object's members of that name. None where the text is no object.
-fn members(object: &str, name: &str) -> Vec<Span> {
-    let mut found = Vec::new();
-    let mut cursor = Cursor::over(object, ANY_DEPTH);
-    if cursor.peek() == Ok(Kind::Object) {
-        let _ = cursor.object(|cursor, key| {
-            cursor.peek()?;
-            let value = cursor.skip()?;
-            if key.is(object, name) {
-                found.push(value);
-            }
-            Ok::<_, JsonError>(())
-        });
-    }
-    found
-}
-
-fn string_member(object: &str, name: &str) -> Option<String> {
-    let value = members(object, name).first()?.of(object);
-    let text = value.strip_prefix('"')?.strip_suffix('"')?;
-    Some(text.to_owned())
-}
-
-/// What a marker's value asks for; `None` if it is no marker.
-pub(super) fn life(value: &str) -> Option<Life> {
-    if value == "null" {
-        return None;
-    }
-    if string_member(value, "mode").as_deref() == Some("explicit") {
-        return Some(Life::Usual);
-    }
-    if string_member(value, "type").as_deref() != Some("ephemeral") {
-        return Some(Life::Unknown);
-    }
-    let ttl = members(value, "ttl");
-    Some(match ttl.first().map(|ttl| ttl.of(value)) {
-        None | Some("\"5m\"" | "null") => Life::Usual,
-        Some("\"1h\"") => Life::Long,
-        Some(_) => Life::Unknown,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::dialect::read;
+    use crate::read::wire::read;
     use secateur_json::Limits;
 
     fn found(body: &str) -> Markers {

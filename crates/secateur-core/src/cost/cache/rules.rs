@@ -24,7 +24,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cost::models::{Entry, Provider};
+use crate::cost::models::{Entry, Prices, Provider};
 use crate::read::dialect::Dialect;
 
 /// Where a cache has entries, and how they are found.
@@ -48,6 +48,17 @@ pub struct CachePrices {
     pub write: f64,
     /// Reading from the cache.
     pub read: f64,
+}
+
+impl CachePrices {
+    /// A model's prices as shares of its price of input; `None` where input is free.
+    #[must_use]
+    pub fn of(prices: &Prices) -> Option<Self> {
+        (prices.input_usd > 0.0).then(|| Self {
+            write: prices.cache_write_usd / prices.input_usd,
+            read: prices.cache_read_usd / prices.input_usd,
+        })
+    }
 }
 
 /// How the cache of a model works.

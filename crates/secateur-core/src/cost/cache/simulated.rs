@@ -140,7 +140,7 @@ fn life_seconds(rules: &CacheRules, life: Life) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::models::Terms;
+    use crate::cost::Terms;
     use crate::read::dialect::Dialect;
     use serde_json::{Value, json};
 

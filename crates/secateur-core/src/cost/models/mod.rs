@@ -1,9 +1,9 @@
-//! What is known of the models: windows, prices, cache rules, and how their thinking is signed.
+//! What is known of the models: windows, prices, and how their thinking is signed.
 
 mod prices;
 mod table;
 
-pub use prices::{PriceSource, Prices, Terms};
+pub use prices::Prices;
 
 /// When the table was last checked against the providers' lists.
 pub const TABLE_DATE: &str = "2026-11";

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{ArrivalText, Line, Note, count_few_chars, offset};
 use crate::plan::edit::{CutReason, Piece, StrategyId};
 use crate::read::view::PartId;
-use crate::text::line_facts::Number;
+use crate::text::line_number::Number;
 use crate::text::spelling::Spelling;
 
 impl ArrivalText<'_> {

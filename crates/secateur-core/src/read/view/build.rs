@@ -2,7 +2,8 @@
 
 use super::part::{ArrayElement, Part, TextLiteral};
 use super::{PartId, Placement, Role, Turn, TurnId, View};
-use crate::read::dialect::{Dialect, ReadError};
+use crate::read::dialect::Dialect;
+use crate::read::error::ReadError;
 use secateur_json::{Cursor, JsonStr, Span};
 
 /// More parts than this and the body is passed through: a bound on memory, far above real use.

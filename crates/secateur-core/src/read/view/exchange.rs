@@ -71,12 +71,7 @@ impl Exchanges {
             let (Some(turn), PartKind::Call | PartKind::Result) = (part.turn, part.kind) else {
                 continue;
             };
-            let key = match (part.id, part.name) {
-                (Some(call_id), _) => (true, call_id.decode(view.body())),
-                (None, Some(name)) => (false, name.decode(view.body())),
-                (None, None) => (false, Cow::Borrowed("")),
-            };
-            let calls = open.entry(key).or_default();
+            let calls = open.entry(view.pairing_key(id)).or_default();
             if part.kind == PartKind::Call {
                 calls.call(turn, id);
             } else if let Some(call) = calls.answered() {

@@ -13,7 +13,7 @@ pub use exchange::Exchanges;
 pub use part::{ArgsForm, ArrayElement, ContentForm, Part, PartKind, Placement};
 
 use crate::read::dialect::Dialect;
-use secateur_json::{Cursor, JsonError, JsonStr, Kind, Span, compact_chars, strings::count_chars};
+use secateur_json::{JsonStr, Span, strings::count_chars};
 
 /// Index of a turn in its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -298,108 +298,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The top-level string arguments of a call that have one of these names, in the order of the
-    /// arguments.
-    #[must_use]
-    pub fn string_args(&self, id: PartId, keys: &[&str]) -> Vec<String> {
-        let args = self.args(id);
-        let mut found = Vec::new();
-        let mut cursor = Cursor::over(&args, 128);
-        if cursor.peek() == Ok(Kind::Object) {
-            // Arguments that are no JSON have no names.
-            let _ = cursor.object(|cursor, name| {
-                let name = name.decode(&args);
-                if keys.contains(&name.as_ref()) && cursor.peek()? == Kind::String {
-                    found.push(cursor.string()?.decode(&args).into_owned());
-                } else {
-                    cursor.skip()?;
-                }
-                Ok::<_, JsonError>(())
-            });
-        }
-        found
-    }
-
-    /// A top-level string argument of a call.
-    #[must_use]
-    pub fn arg(&self, id: PartId, key: &str) -> Option<String> {
-        self.first_arg(id, &[key])
-    }
-
-    /// The top-level string argument under the first of these keys that is there. One pass.
-    #[must_use]
-    pub fn first_arg(&self, id: PartId, keys: &[impl AsRef<str>]) -> Option<String> {
-        let [found] = self.first_args(id, [keys]);
-        found
-    }
-
-    /// The same for several lists of keys. One pass for all.
-    pub(crate) fn first_args<const LISTS: usize>(
-        &self,
-        id: PartId,
-        lists: [&[impl AsRef<str>]; LISTS],
-    ) -> [Option<String>; LISTS] {
-        let args = self.args(id);
-        let mut cursor = Cursor::over(&args, 128);
-        if cursor.peek() != Ok(Kind::Object) {
-            return [const { None }; LISTS];
-        }
-        let mut found: [Option<(usize, JsonStr)>; LISTS] = [None; LISTS];
-        let read = cursor.object(|cursor, name| {
-            let name = name.decode(&args);
-            let rank = |keys: &[_]| {
-                let is_named = |key: &_| AsRef::<str>::as_ref(key) == &*name;
-                keys.iter().position(is_named)
-            };
-            let ranks = lists.map(rank);
-            if ranks == [None; LISTS] || cursor.peek()? != Kind::String {
-                return cursor.skip().map(drop);
-            }
-            let value = cursor.string()?;
-            for (found, rank) in found.iter_mut().zip(ranks) {
-                if let Some(rank) = rank
-                    && found.is_none_or(|(best, _)| rank <= best)
-                {
-                    *found = Some((rank, value));
-                }
-            }
-            Ok::<_, JsonError>(())
-        });
-        if read.is_err() {
-            return [const { None }; LISTS];
-        }
-        found.map(|found| Some(found?.1.decode(&args).into_owned()))
-    }
-
-    /// The strings of a top-level argument that is a list of strings, under any of these keys.
-    #[must_use]
-    pub fn list_arg(&self, id: PartId, keys: &[&str]) -> Option<Vec<String>> {
-        let args = self.args(id);
-        let mut cursor = Cursor::over(&args, 128);
-        if cursor.peek() != Ok(Kind::Object) {
-            return None;
-        }
-        let mut found = None;
-        cursor
-            .object(|cursor, name| {
-                let is_named = keys.iter().any(|key| name.is(&args, key));
-                if !is_named || cursor.peek()? != Kind::Array {
-                    return cursor.skip().map(drop);
-                }
-                let mut list = Vec::new();
-                cursor.array(|cursor, _| {
-                    if let Some(text) = cursor.string_or_skip()? {
-                        list.push(text.decode(&args).into_owned());
-                    }
-                    Ok::<_, JsonError>(())
-                })?;
-                found = Some(list);
-                Ok(())
-            })
-            .ok()?;
-        found
-    }
-
     /// Characters of a call's arguments as sent.
     #[must_use]
     pub fn args_chars(&self, id: PartId) -> usize {
@@ -415,18 +313,6 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn text_blocks(&self, id: PartId) -> usize {
         self.literals(id).len()
-    }
-
-    /// Characters of a call's arguments as a compact JSON writer spells them; free text counts as
-    /// it is.
-    #[must_use]
-    pub fn compact_args_chars(&self, id: PartId) -> usize {
-        let args = self.args(id);
-        if args.starts_with(['{', '[', ' ', '\n']) {
-            compact_chars(&args)
-        } else {
-            count_chars(args.as_bytes())
-        }
     }
 
     /// Whether the turn holds something that its author wrote or attached, as opposed to results.
@@ -465,6 +351,16 @@ impl<'a> View<'a> {
         self.turn_ids()
             .rev()
             .find(|&turn| self.is_user_authored(turn))
+    }
+
+    /// What pairs a call with its result: whether it is an id, and the id, or without one the tool's name.
+    pub(crate) fn pairing_key(&self, part: PartId) -> (bool, Cow<'a, str>) {
+        let part = self.part(part);
+        match (part.id, part.name) {
+            (Some(id), _) => (true, id.decode(self.body)),
+            (None, Some(name)) => (false, name.decode(self.body)),
+            (None, None) => (false, Cow::Borrowed("")),
+        }
     }
 
     /// The calls and results that belong together.

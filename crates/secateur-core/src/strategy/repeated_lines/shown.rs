@@ -1,10 +1,14 @@
-//! All lines that are whole in the context, and where the same lines stand.
+//! All lines that are whole in the context, and where equal lines were shown.
+//!
+//! **Invariant:** lines are found by their hashes and compared by their bytes. Lines that differ are never taken for
+//! repeated, whatever their hashes are.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use crate::read::view::PartId;
-use crate::text::line_facts::LineKey;
+use crate::text::line_facts::{LineKey, have_same_content};
+use crate::text::spelling::Spelling;
 
 /// A run of lines found earlier.
 pub(super) struct Repeat {
@@ -23,6 +27,26 @@ pub(super) trait Length {
 
     /// Whether more characters than these could change an answer.
     fn counts_beyond(&self, chars: usize) -> bool;
+}
+
+/// A text that arrives: its part, its bytes, and how they are written.
+#[derive(Clone, Copy)]
+pub(super) struct NewText<'t> {
+    pub(super) part: PartId,
+    /// The body of the request.
+    pub(super) body: &'t str,
+    /// The text: a part of the body, or decoded from it.
+    pub(super) bytes: &'t [u8],
+    pub(super) spelling: Spelling,
+}
+
+impl NewText<'_> {
+    /// Where in the body the text is; `None` if it was decoded.
+    fn place_in_body(&self) -> Option<usize> {
+        let start = self.bytes.as_ptr().addr();
+        let start = start.checked_sub(self.body.as_ptr().addr())?;
+        (start + self.bytes.len() <= self.body.len()).then_some(start)
+    }
 }
 
 /// Places remembered for one line: the newest.
@@ -83,6 +107,9 @@ struct Text {
     /// One past its last line in [`Shown::lines`].
     end: u32,
     is_gone: bool,
+    spelling: Spelling,
+    /// Whether its bytes are in [`Shown::copies`], and not in the body.
+    is_copied: bool,
 }
 
 /// All lines that the conversation still shows whole, and where.
@@ -94,6 +121,10 @@ pub(super) struct Shown {
     lines: Vec<LineKey>,
     /// For each of them.
     places: Vec<Place>,
+    /// For each of them: where its bytes start and end, without the newline, in the body or in `copies`.
+    spans: Vec<(u32, u32)>,
+    /// Texts that the body does not hold as they are compared.
+    copies: Vec<u8>,
     /// The lines that may start a run, each once, behind one that is none.
     known: Vec<Known>,
     /// Where to find them. Its length is a power of two, and one of four places is taken at most: few lines stand in
@@ -112,6 +143,7 @@ impl Shown {
             let lines = bytes / BYTES_PER_LINE;
             self.lines.reserve(lines);
             self.places.reserve(lines);
+            self.spans.reserve(lines);
             self.known.reserve(lines / 5);
             self.known.push(Known::NONE);
             self.make_room(lines / 5);
@@ -119,12 +151,13 @@ impl Shown {
     }
 
     /// Finds the runs of a new text that live texts hold, at each line the longest of the candidates, greedy
-    /// from the top; takes in the other lines. `size` tells how many characters a line has, `most` how many it can
-    /// have at most, which is quicker to tell.
+    /// from the top; takes in the other lines. `line` tells where in the text a line is, `size` how many characters it
+    /// has, `most` how many it can have at most, which is quicker to tell.
     pub(super) fn take_in(
         &mut self,
-        part: PartId,
+        text: NewText<'_>,
         keys: &[LineKey],
+        line: impl Fn(usize) -> Range<usize>,
         length: &impl Length,
         size: impl Fn(usize) -> usize,
         most: impl Fn(usize) -> usize,
@@ -150,10 +183,15 @@ impl Shown {
                 self.longest(known, &keys[first..])
             // A run of one line, which most are, is mostly too short wherever it stands.
             } else if size(first) >= shortest {
-                self.newest_live(known).map(|source| (1, source))
+                self.newest_live(known).map(|spot| (1, spot))
             } else {
                 continue;
             };
+            let longest = longest.and_then(|(lines, spot)| {
+                let lines = self.equal_lines(text, (first..first + lines).map(&line), spot);
+                let (source, _) = self.at_spot(spot)?;
+                (lines > 0).then_some((lines, source.part))
+            });
             if let Some((lines, source)) = longest
                 && length.is_enough(lines, chars(first..first + lines, length, &size), source)
             {
@@ -171,7 +209,7 @@ impl Shown {
             let first = start + repeat.first;
             self.lines[first..first + repeat.lines].fill(LineKey::GONE);
         }
-        self.push(part, start, &mut found);
+        self.push(text, start, (0..keys.len()).map(line), &mut found);
         self.found = found;
         self.starts = starts;
         repeats
@@ -215,8 +253,13 @@ impl Shown {
         starts.truncate(count);
     }
 
-    /// Takes in a new text as it is.
-    pub(super) fn add(&mut self, part: PartId, keys: impl Iterator<Item = LineKey>) {
+    /// Takes in a new text as it is: its lines, and where in the text they are.
+    pub(super) fn add(
+        &mut self,
+        text: NewText<'_>,
+        keys: impl Iterator<Item = LineKey>,
+        lines: impl Iterator<Item = Range<usize>>,
+    ) {
         let start = self.lines.len();
         self.lines.extend(keys);
         let count = self.lines.len() - start;
@@ -224,12 +267,26 @@ impl Shown {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         found.resize(count, 0);
-        self.push(part, start, &mut found);
+        self.push(text, start, lines, &mut found);
         self.found = found;
     }
 
-    /// Takes in the lines from `start` on as a new text. `found`: their numbers, or 0.
-    fn push(&mut self, part: PartId, start: usize, found: &mut [Number]) {
+    /// Takes in the lines from `start` on as a new text. `spans`: where in the text they are; `found`: their numbers,
+    /// or 0.
+    fn push(
+        &mut self,
+        source: NewText<'_>,
+        start: usize,
+        spans: impl Iterator<Item = Range<usize>>,
+        found: &mut [Number],
+    ) {
+        let place = source.place_in_body();
+        let base = place.unwrap_or(self.copies.len());
+        let span = |line: Range<usize>| (index(base + line.start), index(base + line.end));
+        self.spans.extend(spans.map(span));
+        if place.is_none() {
+            self.copies.extend_from_slice(source.bytes);
+        }
         for (at, number) in (start..).zip(found.iter_mut()) {
             let key = self.lines[at];
             if *number == 0 && key.is_anchor() {
@@ -252,10 +309,39 @@ impl Shown {
             }
         }
         self.texts.push(Text {
-            part,
+            part: source.part,
             end: index(end),
             is_gone: false,
+            spelling: source.spelling,
+            is_copied: place.is_none(),
         });
+    }
+
+    /// How many of these lines of a new text, from the first one on, are equal to those at a spot and behind it.
+    fn equal_lines(
+        &self,
+        new: NewText<'_>,
+        lines: impl Iterator<Item = Range<usize>>,
+        spot: Spot,
+    ) -> usize {
+        let Some((old, _)) = self.at_spot(spot) else {
+            return 0;
+        };
+        let bytes = match old.is_copied {
+            true => &self.copies[..],
+            false => new.body.as_bytes(),
+        };
+        let spans = &self.spans[spot as usize - 1..old.end as usize];
+        let is_equal = |(line, span): &(Range<usize>, &(u32, u32))| {
+            let (start, end) = (span.0 as usize, span.1 as usize);
+            let (Some(new_line), Some(old_line)) =
+                (new.bytes.get(line.clone()), bytes.get(start..end))
+            else {
+                return false;
+            };
+            have_same_content((new_line, new.spelling), (old_line, old.spelling))
+        };
+        lines.zip(spans).take_while(is_equal).count()
     }
 
     /// The text that a spot is in, and the spot of an equal line before it.
@@ -282,37 +368,37 @@ impl Shown {
         self.table[self.literal(key)]
     }
 
-    /// The newest live text that holds a line.
-    fn newest_live(&self, known: &Known) -> Option<PartId> {
+    /// The newest spot of a line in a live text.
+    fn newest_live(&self, known: &Known) -> Option<Spot> {
         match self.texts.get(known.newest_text as usize) {
-            Some(text) if !text.is_gone => Some(text.part),
+            Some(text) if !text.is_gone => Some(known.newest),
             _ => self.older_live(known.newest),
         }
     }
 
-    /// The newest live text that holds the line of this spot or of one before.
+    /// The newest spot in a live text, this one or one before.
     #[inline(never)]
-    fn older_live(&self, mut next: Spot) -> Option<PartId> {
+    fn older_live(&self, mut next: Spot) -> Option<Spot> {
         for _ in 0..SPOTS_PER_LINE {
             let (text, older) = self.at_spot(next)?;
             if !text.is_gone {
-                return Some(text.part);
+                return Some(next);
             }
             next = older;
         }
         None
     }
 
-    /// The longest run at the start of `keys`, whose first line is known, that stands in a live text, newest
+    /// The longest run at the start of `keys`, whose first line is known, that a live text has by its hashes, newest
     /// first.
     #[inline(never)]
-    fn longest(&self, known: &Known, keys: &[LineKey]) -> Option<(usize, PartId)> {
+    fn longest(&self, known: &Known, keys: &[LineKey]) -> Option<(usize, Spot)> {
         let second = keys.get(1).map_or(0, |key| key.mark());
         let marks = known.nexts.to_le_bytes();
         let marks = &marks[..SPOTS_PER_LINE];
         let last_alike = marks.iter().rposition(|mark| *mark == second);
         let mut next = known.newest;
-        let mut best: Option<(usize, PartId)> = None;
+        let mut best: Option<(usize, Spot)> = None;
         for (at, mark) in marks.iter().enumerate() {
             if best.is_some() && Some(at) > last_alike {
                 break;
@@ -320,8 +406,8 @@ impl Shown {
             let Some((text, older)) = self.at_spot(next) else {
                 break;
             };
-            let line = next as usize - 1;
-            next = older;
+            let spot = std::mem::replace(&mut next, older);
+            let line = spot as usize - 1;
             if *mark != second && best.is_some() {
                 continue;
             }
@@ -336,7 +422,7 @@ impl Shown {
                 1
             };
             if best.is_none_or(|(lines, _)| same > lines) {
-                best = Some((same, text.part));
+                best = Some((same, spot));
             }
         }
         best
@@ -390,4 +476,77 @@ fn chars(lines: Range<usize>, length: &impl Length, size: impl Fn(usize) -> usiz
 
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of any length are enough.
+    struct Any;
+
+    impl Length for Any {
+        fn is_enough(&self, lines: usize, _chars: usize, _source: PartId) -> bool {
+            lines > 0
+        }
+
+        fn shortest_line(&self) -> usize {
+            0
+        }
+
+        fn counts_beyond(&self, _chars: usize) -> bool {
+            false
+        }
+    }
+
+    /// Shows one text after the other, all lines with the same key. Returns the texts of the runs of the last one.
+    fn repeated_in_last(texts: &[&str]) -> Vec<String> {
+        let key = LineKey::of_spelled(b"a line that may start a run");
+        let mut shown = Shown::default();
+        shown.expect(1000);
+        let mut found = Vec::new();
+        for (part, text) in (0..).map(PartId).zip(texts) {
+            let mut end = 0;
+            let lines = text.split_inclusive('\n').map(|line| {
+                let start = end;
+                end += line.len();
+                start..start + line.trim_end_matches('\n').len()
+            });
+            let lines: Vec<Range<usize>> = lines.collect();
+            let bytes = NewText {
+                part,
+                body: "",
+                bytes: text.as_bytes(),
+                spelling: Spelling::Text,
+            };
+            let keys = vec![key; lines.len()];
+            let size = |at: usize| lines.get(at).map_or(0, Range::len);
+            let line = |at: usize| lines[at].clone();
+            let repeats = shown.take_in(bytes, &keys, line, &Any, size, size);
+            let run = |repeat: &Repeat| {
+                let last = repeat.first + repeat.lines - 1;
+                text[lines[repeat.first].start..lines[last].end].to_owned()
+            };
+            found = repeats.iter().map(run).collect();
+        }
+        found
+    }
+
+    #[test]
+    fn lines_that_differ_are_not_repeated_even_if_their_hashes_are_equal() {
+        let none: [&str; 0] = [];
+        assert_eq!(repeated_in_last(&["one\ntwo\n", "three\nfour\n"]), none);
+        assert_eq!(repeated_in_last(&["two\n", "one\ntwo\nthree\n"]), ["two"]);
+        // By their hashes these would be one run of three lines.
+        let found = repeated_in_last(&["a\nb\nc\n", "c\nb\na\n"]);
+        assert!(found.iter().all(|run| run.len() == 1), "{found:?}");
+    }
+
+    #[test]
+    fn numbers_and_trailing_space_are_not_compared() {
+        assert_eq!(
+            repeated_in_last(&["  7→same  \n", "12→same\n"]),
+            ["12→same"]
+        );
+    }
 }

@@ -108,9 +108,11 @@ fn an_earlier_summary_counts_for_the_turns_it_tells_of() {
 #[test]
 fn a_digest_names_tools_files_errors_and_decisions() {
     let call = |at: usize, name: &str, path: &str| {
+        // Agents name the argument in several ways.
+        let key = if at == 1 { "filePath" } else { "file_path" };
         serde_json::json!({"role": "assistant", "content": [
             {"type": "text", "text": "Let me look. I will use a span scanner. Then test it."},
-            {"type": "tool_use", "id": format!("t{at}"), "name": name, "input": {"file_path": path}}]})
+            {"type": "tool_use", "id": format!("t{at}"), "name": name, "input": {key: path}}]})
     };
     let result = |at: usize, is_error: bool| {
         serde_json::json!({"role": "user", "content": [{"type": "tool_result",

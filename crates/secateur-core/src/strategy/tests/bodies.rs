@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use crate::policy::Policy;
-use crate::read::dialect::{self, Dialect};
+use crate::read::dialect::Dialect;
 use crate::read::view::PartKind;
+use crate::read::wire;
 use crate::report::Report;
 use crate::{Request, prune};
 
@@ -173,7 +174,7 @@ pub(in crate::strategy) fn pruned_once(dialect: Dialect, body: &[u8], policy: &s
 
 /// A turn as a line: texts and results as they are, calls as `call name`.
 fn lines(dialect: Dialect, body: &[u8]) -> Vec<String> {
-    let view = dialect::read(body, dialect, &secateur_json::Limits::default()).unwrap();
+    let view = wire::read(body, dialect, &secateur_json::Limits::default()).unwrap();
     let line = |turn| {
         let parts = view.parts_of(turn).map(|part| match view.part(part).kind {
             PartKind::Call => format!("call {}", view.name(part).unwrap_or_default()),

@@ -117,7 +117,7 @@ proptest! {
                     String::from_utf8_lossy(&found.output),
                     "{} {}: not idempotent on {}", dialect, policy, input
                 );
-                let before = crate::read::dialect::read(input.as_bytes(), dialect, &secateur_json::Limits::default()).unwrap();
+                let before = crate::read::wire::read(input.as_bytes(), dialect, &secateur_json::Limits::default()).unwrap();
                 let last_user = before.last_user();
                 let drops: Vec<TurnId> = found.report.plan.edits.iter().filter_map(|edit| match edit.action {
                     Action::DropTurn(turn) => Some(turn),

@@ -119,6 +119,10 @@ proptest::proptest! {
         let other = line_of(&others);
         let is_same = content(&line) == content(&other);
         proptest::prop_assert_eq!(key == key_of(&other), is_same, "{:?} {:?}", line, other);
+        let other = (other.as_bytes(), Spelling::Text);
+        for line in [(line.as_bytes(), Spelling::Text), (spelled, Spelling::Json)] {
+            proptest::prop_assert_eq!(have_same_content(line, other), is_same, "{:?} {:?}", line, other);
+        }
     }
 }
 

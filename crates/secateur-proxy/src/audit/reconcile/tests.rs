@@ -1,7 +1,7 @@
 mod growing;
 
 use super::*;
-use secateur_core::models::Terms;
+use secateur_core::cost::Terms;
 
 fn rules(model: &str) -> CacheRules {
     Terms::of(Some(model), None).rules

@@ -67,7 +67,7 @@ fn the_policys_prices_count_on_both_sides_of_a_receipt() {
     event.settle();
     assert!((event.receipt.actual_usd.unwrap() - 10.0).abs() < 1e-9);
     let predicted = event.receipt.predicted.unwrap();
-    assert_eq!(predicted.prices, secateur_core::models::PriceSource::Policy);
+    assert_eq!(predicted.prices, secateur_core::cost::PriceSource::Policy);
 }
 
 /// A routed request: the cheap model answered, the dear one was asked for.

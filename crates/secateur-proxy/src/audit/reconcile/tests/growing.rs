@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_core::Dialect;
+use secateur_core::cost::Terms;
 use secateur_core::cost::cache::{Bill, BlockList, CacheKind, CacheRules, SimulatedCache};
-use secateur_core::models::{self, Prices, Terms};
+use secateur_core::models::{self, Prices};
 use secateur_core::policy::Policy;
 use secateur_core::report::CacheHit;
 use secateur_core::{Request, prune};

@@ -4,76 +4,45 @@
 //! string is the result's text; any other object is text as JSON, which can be replaced as a whole.
 
 use super::read::{expect_array, expect_object, once, shape};
-use super::{Facts, ReadError, Rules, WireFormat};
+use crate::read::error::ReadError;
 use crate::read::view::{ArgsForm, Builder, ContentForm, Part, PartKind, Placement, Role};
 use secateur_json::{Cursor, JsonStr, Kind, Span};
 
-pub(super) struct GeminiGenerateContent;
-
-static FACTS: Facts = Facts {
-    name: "gemini-generate-content",
-    endpoint: "POST /v1beta/models/{model}:generateContent",
-    list_key: "contents",
-    rules: Rules {
-        first_turn_is_user: true,
-        user_stays_first: true,
-        results_follow_their_call: true,
-        results_come_first: false,
-        calls_follow_user: true,
-        calling_turns_merge: true,
-        calls_end_their_turn: false,
-        text_is_not_empty: false,
-        reasoning_has_follower: false,
-        signed_thinking_goes_with_its_turn: true,
-    },
-};
-
-impl WireFormat for GeminiGenerateContent {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn read<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        builder: &mut Builder<'a>,
-    ) -> Result<(), ReadError> {
-        let body = cursor.body();
-        let (mut seen_contents, mut seen_system) = (None, None);
-        expect_object(cursor, "a request must be a JSON object")?;
-        cursor.object(|cursor, key| {
-            match key.decode(body).as_ref() {
-                "contents" => {
-                    once(&mut seen_contents, (), key)?;
-                    expect_array(cursor, "`contents` must be an array")?;
-                    let list =
-                        builder.items(cursor, |builder, cursor, _| content(builder, cursor))?;
-                    builder.set_list(list);
-                }
-                "systemInstruction" | "system_instruction" => {
-                    once(&mut seen_system, (), key)?;
-                    if cursor.peek()? == Kind::Object {
-                        parts_of(builder, cursor)?;
-                    } else {
-                        cursor.skip()?;
-                    }
-                }
-                // The provider holds a prefix of the conversation.
-                "cachedContent" | "cached_content" => {
-                    cursor.skip()?;
-                    builder.lock_history();
-                }
-                "model" => builder.set_model(cursor.string_or_skip()?),
-                _ => drop(cursor.skip()?),
+/// Reads the whole body into `builder`; the cursor is at the top-level object.
+pub(super) fn read<'a>(
+    cursor: &mut Cursor<'a>,
+    builder: &mut Builder<'a>,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let (mut seen_contents, mut seen_system) = (None, None);
+    expect_object(cursor, "a request must be a JSON object")?;
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "contents" => {
+                once(&mut seen_contents, (), key)?;
+                expect_array(cursor, "`contents` must be an array")?;
+                let list = builder.items(cursor, |builder, cursor, _| content(builder, cursor))?;
+                builder.set_list(list);
             }
-            Ok::<_, ReadError>(())
-        })?;
-        Ok(())
-    }
-
-    fn user_turn(&self, escaped: &str) -> String {
-        format!(r#"{{"role":"user","parts":[{{"text":"{escaped}"}}]}}"#)
-    }
+            "systemInstruction" | "system_instruction" => {
+                once(&mut seen_system, (), key)?;
+                if cursor.peek()? == Kind::Object {
+                    parts_of(builder, cursor)?;
+                } else {
+                    cursor.skip()?;
+                }
+            }
+            // The provider holds a prefix of the conversation.
+            "cachedContent" | "cached_content" => {
+                cursor.skip()?;
+                builder.lock_history();
+            }
+            "model" => builder.set_model(cursor.string_or_skip()?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(())
 }
 
 fn content<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {

@@ -1,6 +1,6 @@
 //! Reading that several dialects do alike.
 
-use super::ReadError;
+use crate::read::error::ReadError;
 use crate::read::view::{ArgsForm, Builder, ContentForm, Part, PartKind, Placement};
 use secateur_json::{Cursor, JsonError, JsonProblem, JsonStr, Kind, Span};
 
@@ -250,8 +250,9 @@ pub(super) fn result_content<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::read::dialect::{Dialect, read};
+    use crate::read::dialect::Dialect;
     use crate::read::view::PartKind;
+    use crate::read::wire::read;
     use secateur_json::Limits;
 
     /// Characters of all thinking in a body.

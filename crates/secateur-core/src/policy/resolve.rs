@@ -1,56 +1,12 @@
 //! Reading a policy: preset, file and single settings, in that order.
 
-use std::collections::BTreeMap;
-
 use toml::{Table, Value};
 
+use super::Policy;
 use super::preset::{self, PRESETS};
-use super::words::{did_you_mean, meant, plain_words};
-use super::{CacheOptions, Cadence, M7, ModelOverride, Policy};
-use crate::cadence::rounds::Rounds;
-use crate::output::recall::Recall;
-use crate::output::thinking_escape::ThinkingBinding;
-use crate::strategy::{self, LooseWhitespace, Options, Summary};
-
-/// What is wrong with a policy, where, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", hint.as_ref().map(|hint| format!("\n{hint}")).unwrap_or_default())]
-pub struct PolicyError {
-    /// What is wrong, with line and column where it comes from a file.
-    pub message: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-/// What a policy file holds besides the strategies' tables, which stand at the top level by id.
-/// Both are read from the same text, so that errors keep their line.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Head {
-    preset: Option<String>,
-    cadence: Cadence,
-    thinking_binding: ThinkingBinding,
-    recall: Recall,
-    context_tokens: usize,
-    models: BTreeMap<String, ModelOverride>,
-    m7: M7,
-    m3: LooseWhitespace,
-    cache: CacheOptions,
-    rounds: Rounds,
-}
-
-const TOP_KEYS: [&str; 10] = [
-    "preset",
-    "cadence",
-    "thinking_binding",
-    "recall",
-    "context_tokens",
-    "models",
-    "m7",
-    "m3",
-    "cache",
-    "rounds",
-];
+use super::table::{Head, PolicyError, check_keys, explain, merge, read};
+use super::words::did_you_mean;
+use crate::strategy::{self, Options, Summary};
 
 impl Policy {
     /// The policy of a preset.
@@ -111,58 +67,6 @@ fn parse(text: &str) -> Result<Table, PolicyError> {
     let table = read(text)?;
     typed(table.clone())?;
     Ok(table)
-}
-
-/// The settings of one text, checked but for names of presets, strategies and prices.
-pub(super) fn read(text: &str) -> Result<Table, PolicyError> {
-    let table: Table = text.parse().map_err(|error: toml::de::Error| PolicyError {
-        message: error.to_string().trim_end().to_owned(),
-        hint: None,
-    })?;
-    check_keys(&table, text)?;
-    toml::from_str::<Head>(text).map_err(|error| explain(&error))?;
-    toml::from_str::<Options>(text).map_err(|error| explain(&error))?;
-    Ok(table)
-}
-
-/// Top-level keys are checked by hand, because two structs share them.
-fn check_keys(table: &Table, text: &str) -> Result<(), PolicyError> {
-    let known = || {
-        TOP_KEYS
-            .into_iter()
-            .chain(strategy::ALL.iter().map(|facts| facts.id.0))
-    };
-    for key in table.keys() {
-        if !known().any(|name| name == key) {
-            let line = text
-                .lines()
-                .position(|line| line_names(line, key))
-                .map_or(0, |at| at + 1);
-            return Err(PolicyError {
-                message: format!("unknown key `{key}` on line {line}"),
-                hint: Some(did_you_mean(key, known())),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Whether a line of TOML assigns or opens this top-level key.
-fn line_names(line: &str, key: &str) -> bool {
-    let line = line.trim_start().trim_start_matches('[').trim_start();
-    let rest = line
-        .strip_prefix(key)
-        .or_else(|| line.strip_prefix('"')?.strip_prefix(key)?.strip_prefix('"'));
-    rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
-}
-
-fn explain(error: &toml::de::Error) -> PolicyError {
-    let message = error.to_string().trim_end().to_owned();
-    let plain = plain_words(error.message());
-    PolicyError {
-        message: message.replace(error.message(), &plain),
-        hint: meant(error.message()),
-    }
 }
 
 fn parse_setting(setting: &str) -> Result<Table, PolicyError> {
@@ -239,15 +143,6 @@ fn key_path(path: &str) -> Option<Vec<String>> {
     }
 }
 
-pub(super) fn merge(base: &mut Table, over: Table) {
-    for (key, value) in over {
-        match (base.get_mut(&key), value) {
-            (Some(Value::Table(base)), Value::Table(over)) => merge(base, over),
-            (_, value) => drop(base.insert(key, value)),
-        }
-    }
-}
-
 fn typed(table: Table) -> Result<Policy, PolicyError> {
     let file: Head = table
         .clone()
@@ -295,6 +190,7 @@ fn typed(table: Table) -> Result<Policy, PolicyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Cadence;
 
     fn error(text: &str) -> String {
         Policy::resolve(None, Some(text), &[])

@@ -4,68 +4,36 @@ use super::read::{
     expect_array, expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape,
     string_part, text_part,
 };
-use super::{Facts, ReadError, Rules, WireFormat};
+use crate::read::error::ReadError;
 use crate::read::view::{ArgsForm, Builder, ContentForm, Part, PartKind, Placement, Role};
 use secateur_json::{Cursor, JsonStr, Kind, Span};
 
-pub(super) struct AnthropicMessages;
-
-static FACTS: Facts = Facts {
-    name: "anthropic-messages",
-    endpoint: "POST /v1/messages",
-    list_key: "messages",
-    rules: Rules {
-        // A conversation that begins with the assistant is accepted (recorded traffic, November 2026).
-        first_turn_is_user: false,
-        user_stays_first: true,
-        results_follow_their_call: true,
-        results_come_first: true,
-        calls_follow_user: false,
-        calling_turns_merge: true,
-        calls_end_their_turn: true,
-        text_is_not_empty: true,
-        reasoning_has_follower: false,
-        signed_thinking_goes_with_its_turn: false,
-    },
-};
-
-impl WireFormat for AnthropicMessages {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn read<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        builder: &mut Builder<'a>,
-    ) -> Result<(), ReadError> {
-        let body = cursor.body();
-        let (mut seen_messages, mut seen_system) = (None, None);
-        expect_object(cursor, "a request must be a JSON object")?;
-        cursor.object(|cursor, key| {
-            match key.decode(body).as_ref() {
-                "messages" => {
-                    once(&mut seen_messages, (), key)?;
-                    expect_array(cursor, "`messages` must be an array")?;
-                    let list =
-                        builder.items(cursor, |builder, cursor, _| message(builder, cursor))?;
-                    builder.set_list(list);
-                }
-                "system" => {
-                    once(&mut seen_system, (), key)?;
-                    content(builder, cursor)?;
-                }
-                "model" => builder.set_model(cursor.string_or_skip()?),
-                _ => drop(cursor.skip()?),
+/// Reads the whole body into `builder`; the cursor is at the top-level object.
+pub(super) fn read<'a>(
+    cursor: &mut Cursor<'a>,
+    builder: &mut Builder<'a>,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let (mut seen_messages, mut seen_system) = (None, None);
+    expect_object(cursor, "a request must be a JSON object")?;
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "messages" => {
+                once(&mut seen_messages, (), key)?;
+                expect_array(cursor, "`messages` must be an array")?;
+                let list = builder.items(cursor, |builder, cursor, _| message(builder, cursor))?;
+                builder.set_list(list);
             }
-            Ok::<_, ReadError>(())
-        })?;
-        Ok(())
-    }
-
-    fn user_turn(&self, escaped: &str) -> String {
-        format!(r#"{{"role":"user","content":"{escaped}"}}"#)
-    }
+            "system" => {
+                once(&mut seen_system, (), key)?;
+                content(builder, cursor)?;
+            }
+            "model" => builder.set_model(cursor.string_or_skip()?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(())
 }
 
 fn message<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {

@@ -4,63 +4,32 @@ use super::read::{
     arguments, duplicate, expect_array, expect_object, look_ahead, once, opaque, reasoning_part,
     result_content, string_part, text_part,
 };
-use super::{Facts, ReadError, Rules, WireFormat};
+use crate::read::error::ReadError;
 use crate::read::view::{Builder, Part, PartKind, Placement, Role};
 use secateur_json::{Cursor, JsonStr, Kind};
 
-pub(super) struct OpenaiChat;
-
-static FACTS: Facts = Facts {
-    name: "openai-chat",
-    endpoint: "POST /v1/chat/completions",
-    list_key: "messages",
-    rules: Rules {
-        first_turn_is_user: false,
-        user_stays_first: false,
-        results_follow_their_call: true,
-        results_come_first: false,
-        calls_follow_user: false,
-        calling_turns_merge: false,
-        calls_end_their_turn: false,
-        text_is_not_empty: false,
-        reasoning_has_follower: false,
-        signed_thinking_goes_with_its_turn: false,
-    },
-};
-
-impl WireFormat for OpenaiChat {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn read<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        builder: &mut Builder<'a>,
-    ) -> Result<(), ReadError> {
-        let body = cursor.body();
-        let mut seen_messages = None;
-        expect_object(cursor, "a request must be a JSON object")?;
-        cursor.object(|cursor, key| {
-            match key.decode(body).as_ref() {
-                "messages" => {
-                    once(&mut seen_messages, (), key)?;
-                    expect_array(cursor, "`messages` must be an array")?;
-                    let list =
-                        builder.items(cursor, |builder, cursor, _| message(builder, cursor))?;
-                    builder.set_list(list);
-                }
-                "model" => builder.set_model(cursor.string_or_skip()?),
-                _ => drop(cursor.skip()?),
+/// Reads the whole body into `builder`; the cursor is at the top-level object.
+pub(super) fn read<'a>(
+    cursor: &mut Cursor<'a>,
+    builder: &mut Builder<'a>,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let mut seen_messages = None;
+    expect_object(cursor, "a request must be a JSON object")?;
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "messages" => {
+                once(&mut seen_messages, (), key)?;
+                expect_array(cursor, "`messages` must be an array")?;
+                let list = builder.items(cursor, |builder, cursor, _| message(builder, cursor))?;
+                builder.set_list(list);
             }
-            Ok::<_, ReadError>(())
-        })?;
-        Ok(())
-    }
-
-    fn user_turn(&self, escaped: &str) -> String {
-        format!(r#"{{"role":"user","content":"{escaped}"}}"#)
-    }
+            "model" => builder.set_model(cursor.string_or_skip()?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(())
 }
 
 fn role_of(name: &str) -> Role {

@@ -5,7 +5,8 @@
 //! cannot be Anthropic's, and the model's name settles the rest.
 
 use super::read::{expect_object, look_ahead};
-use super::{Dialect, ReadError};
+use crate::read::dialect::Dialect;
+use crate::read::error::ReadError;
 use secateur_json::{Cursor, JsonStr, Kind, Limits};
 
 #[derive(Default)]

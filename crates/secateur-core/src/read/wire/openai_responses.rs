@@ -7,73 +7,43 @@ use super::read::{
     arguments, expect_object, look_ahead, once, opaque, reasoning_part, result_content, shape,
     string_part, text_part,
 };
-use super::{Facts, ReadError, Rules, WireFormat};
+use crate::read::error::ReadError;
 use crate::read::view::{ArgsForm, Builder, Part, PartKind, Placement, Role};
 use secateur_json::{Cursor, Kind, Span};
 
-pub(super) struct OpenaiResponses;
-
-static FACTS: Facts = Facts {
-    name: "openai-responses",
-    endpoint: "POST /v1/responses",
-    list_key: "input",
-    rules: Rules {
-        first_turn_is_user: false,
-        user_stays_first: false,
-        results_follow_their_call: false,
-        results_come_first: false,
-        calls_follow_user: false,
-        calling_turns_merge: false,
-        calls_end_their_turn: false,
-        text_is_not_empty: false,
-        reasoning_has_follower: true,
-        signed_thinking_goes_with_its_turn: true,
-    },
-};
-
-impl WireFormat for OpenaiResponses {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn read<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        builder: &mut Builder<'a>,
-    ) -> Result<(), ReadError> {
-        let body = cursor.body();
-        let (mut seen_input, mut seen_instructions) = (None, None);
-        expect_object(cursor, "a request must be a JSON object")?;
-        cursor.object(|cursor, key| {
-            match key.decode(body).as_ref() {
-                "input" => {
-                    once(&mut seen_input, (), key)?;
-                    input(builder, cursor)?;
-                }
-                "instructions" => {
-                    once(&mut seen_instructions, (), key)?;
-                    if cursor.peek()? == Kind::String {
-                        string_part(builder, cursor, PartKind::Text)?;
-                    } else {
-                        cursor.skip()?;
-                    }
-                }
-                "previous_response_id" | "conversation" => {
-                    if cursor.skip()?.of(body) != "null" {
-                        builder.lock_history();
-                    }
-                }
-                "model" => builder.set_model(cursor.string_or_skip()?),
-                _ => drop(cursor.skip()?),
+/// Reads the whole body into `builder`; the cursor is at the top-level object.
+pub(super) fn read<'a>(
+    cursor: &mut Cursor<'a>,
+    builder: &mut Builder<'a>,
+) -> Result<(), ReadError> {
+    let body = cursor.body();
+    let (mut seen_input, mut seen_instructions) = (None, None);
+    expect_object(cursor, "a request must be a JSON object")?;
+    cursor.object(|cursor, key| {
+        match key.decode(body).as_ref() {
+            "input" => {
+                once(&mut seen_input, (), key)?;
+                input(builder, cursor)?;
             }
-            Ok::<_, ReadError>(())
-        })?;
-        Ok(())
-    }
-
-    fn user_turn(&self, escaped: &str) -> String {
-        format!(r#"{{"role":"user","content":"{escaped}"}}"#)
-    }
+            "instructions" => {
+                once(&mut seen_instructions, (), key)?;
+                if cursor.peek()? == Kind::String {
+                    string_part(builder, cursor, PartKind::Text)?;
+                } else {
+                    cursor.skip()?;
+                }
+            }
+            "previous_response_id" | "conversation" => {
+                if cursor.skip()?.of(body) != "null" {
+                    builder.lock_history();
+                }
+            }
+            "model" => builder.set_model(cursor.string_or_skip()?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(())
 }
 
 fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), ReadError> {
