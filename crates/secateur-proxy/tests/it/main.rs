@@ -15,6 +15,8 @@ mod connections;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod documentation;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod keys;
