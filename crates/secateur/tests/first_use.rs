@@ -217,7 +217,7 @@ fn the_demo_shows_text_before_and_after_and_warns_of_nothing() {
             let (_, row) = rows.split_once("href=\"/portal/audit/")?;
             let row = page(
                 &address,
-                &format!("/portal/audit/{}", row.split('"').next()?),
+                &format!("/portal/audit/{}", row.split(['"', '?']).next()?),
             );
             if row.contains("<h3>Before</h3>") {
                 return Some(row);
