@@ -30,9 +30,9 @@ Examples:
 pub(crate) struct CreateArgs {
     /// What the key is called in logs and the audit.
     name: String,
-    /// The workload that its requests belong to; without it, the request chooses.
+    /// The workload that its requests belong to.
     #[arg(long, short = 'w')]
-    workload: Option<String>,
+    workload: String,
     /// Send the credential in this environment variable in the key's place: PROVIDER=VARIABLE. May be repeated.
     #[arg(long = "credential", value_name = "PROVIDER=VARIABLE", value_parser = parse_credential)]
     credentials: Vec<(Provider, String)>,
@@ -104,11 +104,8 @@ fn add(file: &Path, args: &CreateArgs, lines: &str) -> Result<(), Failure> {
         let words = format!("{} has a key `{}` already", file.display(), args.name);
         return Err(Failure::bad_usage(words));
     }
-    if let Some(workload) = args
-        .workload
-        .as_ref()
-        .filter(|name| !config.workloads.contains_key(*name))
-    {
+    let workload = &args.workload;
+    if !config.workloads.contains_key(workload) {
         let known = config.workloads.keys().map(String::as_str);
         let meant = did_you_mean(workload, known);
         let words = format!("{} has no workload `{workload}`: {meant}", file.display());
@@ -133,13 +130,11 @@ fn add(file: &Path, args: &CreateArgs, lines: &str) -> Result<(), Failure> {
 fn lines(args: &CreateArgs, sha256: &str) -> String {
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let mut lines = format!(
-        "[[key]]\nname = {}\nsha256 = \"{sha256}\"\n",
-        quoted(&args.name)
+        "[[key]]\nname = {}\nsha256 = \"{sha256}\"\nworkload = {}\n",
+        quoted(&args.name),
+        quoted(&args.workload)
     );
     // Writing to a String cannot fail.
-    if let Some(workload) = &args.workload {
-        let _ = writeln!(lines, "workload = {}", quoted(workload));
-    }
     if !args.credentials.is_empty() {
         let one = |(provider, variable): &(Provider, String)| {
             format!("{} = \"{variable}\"", provider.name())
@@ -170,7 +165,7 @@ mod tests {
     fn args(file: &Path, name: &str, workload: &str) -> CreateArgs {
         CreateArgs {
             name: name.into(),
-            workload: Some(workload.into()),
+            workload: workload.into(),
             credentials: Vec::new(),
             requests_per_minute: 0,
             config: Some(file.to_owned()),
@@ -201,6 +196,15 @@ mod tests {
             typo.message
         );
         assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+    }
+
+    /// A configuration with a key that belongs to no workload is refused, and so was the file that this command wrote.
+    #[test]
+    fn a_key_without_a_workload_is_not_made() {
+        use clap::Parser;
+        let parse = |given: &[&str]| crate::command_line::Args::try_parse_from(given);
+        assert!(parse(&["secateur", "keys", "create", "a"]).is_err());
+        assert!(parse(&["secateur", "keys", "create", "a", "-w", "agent"]).is_ok());
     }
 
     #[test]

@@ -53,11 +53,11 @@ def plan(options):
     return [(name, attack) for name, attack in of if options.only in name]
 
 
-async def run(name, attack):
+async def run(name, attack, longest):
     upstream = await Upstream().start()
     started = time.monotonic()
     try:
-        held, seen, proxy = await asyncio.wait_for(attack(upstream), 1_200)
+        held, seen, proxy = await asyncio.wait_for(attack(upstream), longest)
     except Exception as error:  # An attack that does not run did not hold.
         held, seen, proxy = False, f"{type(error).__name__}: {error}", None
     upstream.server.close()
@@ -95,7 +95,7 @@ def main():
     head, rows = about(options), []
     print("\n".join(head))
     for name, attack in plan(options):
-        row = asyncio.run(run(name, attack))
+        row = asyncio.run(run(name, attack, 600 + options.soak))
         print(f"{row[1]:8} {row[0]}: {row[4]} ({row[2]}, {row[3]})", flush=True)
         rows.append(row)
     lines = [*head, *table(rows)]

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use secateur_core::Dialect;
-use secateur_core::internal::edit::SkipReason;
 use secateur_core::cost::Terms;
+use secateur_core::internal::edit::SkipReason;
 pub use secateur_core::mechanic::Mechanic;
 use secateur_core::receipt::Receipt as Predicted;
 use secateur_core::report::Report;

@@ -49,7 +49,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 [workload.agent]
 preset = "steady"             # "steady-rag" for retrieved documents; see `secateur presets`
 # policy_file = "agent.toml"  # a policy of your own, or tables right here:
-# budget_ms = 500             # the original goes out when deagent and the mechanics run longer than this
+# budget_ms = 500             # the original goes out when decoding and the mechanics run longer than this
 # budget_ms_per_mb = 100      # plus this for each MiB of the body; waiting for a slot may take as long again
 # retry_original = true       # the original goes out when the provider rejects the pruned body
 # provider = "anthropic"      # whose all its paths are, but for those of clouds
@@ -89,7 +89,7 @@ preset = "steady"             # "steady-rag" for retrieved documents; see `secat
 # recall = true               # placeholders carry ids: [recall:…]
 
 # What `summarized-turns` with `summary = "model"` may spend. A request waits for its summary at most
-# wait_ms; a call may take timeout_ms and goes on when nobody waits. See docs/proxy.md.
+# wait_ms; a call may take timeout_ms and goes on when nobody waits. See docs/policies.md.
 # [workload.agent.summary]
 # wait_ms = 10000
 # timeout_ms = 30000

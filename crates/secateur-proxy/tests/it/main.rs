@@ -14,6 +14,8 @@ mod client_names;
 mod connections;
 #[cfg(test)]
 #[cfg(test)]
+mod documentation;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod keys;

@@ -1,7 +1,8 @@
 //! What a record does not say and its billed usage tells: the size of what comes before the messages, and at which
 //! requests the cache was cold.
 
-use secateur_core::models::{self, Terms};
+use secateur_core::cost::Terms;
+use secateur_core::models;
 
 use crate::price::tokens_of;
 use crate::session::{Answer, PartKind, Session};

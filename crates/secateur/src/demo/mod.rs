@@ -174,7 +174,15 @@ impl Drop for Folder {
     }
 }
 
-/// A workload that passes through, and one for each preset.
+/// A key for the text that the demonstration cuts, which goes with its ledger.
+fn capture_key() -> Result<String, CommandError> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| CommandError::Demo(format!("no random key: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A workload that passes through, and one for each preset, which keeps what it cuts so that the pages show it.
 fn config(
     presets: &BTreeSet<&str>,
     plain: &str,
@@ -189,12 +197,15 @@ fn config(
         upstream(plain)
     );
     for preset in presets {
+        // Ids in the notes would make the figures those of another policy.
         text += &format!(
-            "[workload.{preset}]\npreset = \"{preset}\"\nbudget_ms = 1000\n{}",
+            "[workload.{preset}]\npreset = \"{preset}\"\nbudget_ms = 1000\n{}[workload.{preset}.capture]\nrecall = false\n",
             upstream(pruned)
         );
     }
-    Ok(Config::read("demo", &text, folder, &|_| None)?)
+    text += "[ledger]\ncapture_key_env = \"CAPTURE_KEY\"\n";
+    let key = capture_key()?;
+    Ok(Config::read("demo", &text, folder, &|_| Some(key.clone()))?)
 }
 
 fn print(out: &mut dyn Write, rows: &[Played], rejected: usize) -> Result<(), CommandError> {

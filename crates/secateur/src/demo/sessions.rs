@@ -181,11 +181,13 @@ fn coding_agent() -> Session {
                     format!("The file {path} has been updated:\n{shown}"),
                 )
             }
-            _ => (
-                "Bash",
-                json!({"command": "cargo test"}),
-                test_log(&mut dice, 90),
-            ),
+            _ => {
+                // The tests of what was worked on: a call that is repeated word for word after its result was cut is a sign of
+                // harm, and here nothing is missed.
+                let module = path.trim_end_matches(".rs").rsplit('/').next();
+                let command = format!("cargo test {}", module.unwrap_or(path));
+                ("Bash", json!({"command": command}), test_log(&mut dice, 90))
+            }
         };
         messages.push(json!({"role": "assistant", "content": [
             {"type": "text", "text": dice.sentence(14)},

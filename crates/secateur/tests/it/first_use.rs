@@ -1,6 +1,7 @@
 //! The program as a new user meets it: without a configuration, in a home folder of its own.
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 struct Home(tempfile::TempDir);
 
@@ -13,15 +14,19 @@ impl Home {
         self.0.path()
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(crate::SECATEUR)
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(crate::SECATEUR);
+        command
             .args(arguments)
             .current_dir(self.path())
             .env_clear()
             .env("HOME", self.path())
-            .env("PATH", "/usr/bin:/bin")
-            .output()
-            .unwrap()
+            .env("PATH", "/usr/bin:/bin");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
     }
 }
 
@@ -172,4 +177,72 @@ fn savings_without_a_ledger_say_which_one_is_missing() {
         "{}",
         said(&output)
     );
+}
+
+/// A page of the proxy, as text.
+fn page(address: &str, path: &str) -> String {
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+    answer
+}
+
+#[test]
+fn the_demo_shows_text_before_and_after_and_warns_of_nothing() {
+    let home = Home::new();
+    let mut demo = home
+        .command(&["demo", "--keep"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let portal = lines.find_map(|line| {
+        let line = line.unwrap();
+        let (_, address) = line.strip_suffix("/portal")?.split_once("http://")?;
+        Some(address.to_owned())
+    });
+    let address = portal.unwrap();
+    for workload in ["steady", "steady-rag"] {
+        let list = format!("/portal/audit?workload={workload}&stack=m7");
+        // Rows and texts are written beside the requests.
+        let shown = (0..600).find_map(|_| {
+            let rows = page(&address, &list);
+            let (_, row) = rows.split_once("href=\"/portal/audit/")?;
+            let row = page(
+                &address,
+                &format!("/portal/audit/{}", row.split(['"', '?']).next()?),
+            );
+            if row.contains("<h3>Before</h3>") {
+                return Some(row);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            None
+        });
+        let shown = shown.unwrap_or_else(|| panic!("no text of {workload}"));
+        assert!(!shown.contains("cannot be shown"), "{shown}");
+    }
+    for path in [
+        "/portal",
+        "/portal/audit",
+        "/portal/workloads",
+        "/optimize/quality",
+        "/optimize/quality/steady",
+        "/optimize/quality/steady-rag",
+    ] {
+        let page = page(&address, path);
+        for class in ["notice warn", "notice bad"] {
+            assert!(!page.contains(class), "{path}: {page}");
+        }
+    }
+    let start = page(&address, "/portal");
+    assert!(
+        start.contains("No rollback, resume or warning in the last weeks."),
+        "{start}"
+    );
+    demo.kill().unwrap();
+    demo.wait().unwrap();
 }
