@@ -172,7 +172,8 @@ struct Walk<'w, 's, 'a> {
 impl<'a> Walk<'_, '_, 'a> {
     fn user_turn(&mut self, turn: TurnId) {
         let mut said = self.read(turn);
-        said.is_shared |= self.options.in_tool_results || self.waiting.is_some();
+        said.ends_waiting = self.waiting.is_some();
+        said.is_shared |= self.options.in_tool_results || said.ends_waiting;
         if self.options.in_tool_results {
             self.asked = Some(said.question());
         }
@@ -221,6 +222,7 @@ impl<'a> Walk<'_, '_, 'a> {
             texts: Vec::new(),
             run: None,
             is_shared: false,
+            ends_waiting: false,
         };
         let mut doubtful = Vec::new();
         for part in self.context.parts(turn) {
@@ -305,7 +307,11 @@ impl<'a> Walk<'_, '_, 'a> {
                 given: question,
                 beside: (&before_it, &behind_it),
                 is_document: heard.is_document,
-                is_shared: said.is_shared,
+                // A document asks nothing.
+                is_shared: match heard.is_document {
+                    true => said.ends_waiting,
+                    false => said.is_shared,
+                },
             };
             self.cut(heard.part, &heard.text, chunks, asked);
         }

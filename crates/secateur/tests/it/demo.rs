@@ -33,6 +33,30 @@ fn it_says_what_was_saved_and_where_to_look() {
 }
 
 #[test]
+fn every_session_has_a_row_without_and_one_with_the_preset() {
+    let output = demo(&["--preset", "tessera"]).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let rows = |session: &str| -> Vec<Vec<&str>> {
+        let lines = out.lines();
+        let rows = lines.filter(|line| line.starts_with(session) && line.ends_with('%'));
+        rows.map(|row| row.split_whitespace().collect()).collect()
+    };
+    for session in ["long coding agent", "support chat", "retrieval"] {
+        let [plain, pruned] = &rows(session)[..] else {
+            panic!("no two rows for {session} in\n{out}");
+        };
+        assert!(
+            plain.contains(&"plain") && pruned.contains(&"tessera"),
+            "{out}"
+        );
+    }
+    assert!(out.contains("The provider rejected 0 requests."), "{out}");
+    let sent = |row: &[&str]| -> u64 { row[row.len() - 5].parse().unwrap() };
+    let chat = rows("support chat");
+    assert!(sent(&chat[1]) < sent(&chat[0]), "{out}");
+}
+
+#[test]
 fn the_provider_takes_what_every_preset_makes_of_the_sessions() {
     for preset in PRESETS.iter().filter(|preset| preset.name != "steady") {
         let output = demo(&["--preset", preset.name]).output().unwrap();

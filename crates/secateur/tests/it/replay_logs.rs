@@ -263,7 +263,7 @@ fn names_from_logs_cannot_steer_the_terminal_or_widen_the_tables() {
     assert!(shown.contains("⟨U+001B⟩"), "{shown}");
     assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
     for line in shown.lines().skip(1) {
-        assert!(line.chars().count() <= 80, "{line}");
+        assert!(line.chars().count() <= 80, "{line}\nin\n{shown}");
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct UserTurn<'a> {
     pub(super) run: Option<BlockRun>,
     /// Whether what the turn asks decides about other texts too: its other texts, tool results, an earlier turn.
     pub(super) is_shared: bool,
+    /// Whether an earlier turn has context and waits for a question. Then this turn must be known for what it is.
+    pub(super) ends_waiting: bool,
 }
 
 impl UserTurn<'_> {
