@@ -120,7 +120,13 @@ pub(crate) const COLUMNS: &[Column] = &[
     column!(maybe_real "saved_usd" receipt.saved_usd),
     column!(text "ended" ended),
     // For the filter; it follows from the others.
-    column!("trouble" Bool false |row| Value::Bool(row.is_trouble()), |_row, _value| ()),
+    Column {
+        name: "trouble",
+        kind: Kind::Bool,
+        may_be_null: false,
+        get: |row| Value::Bool(row.is_trouble()),
+        set: |_, _| Ok(()),
+    },
 ];
 
 pub(crate) static AUDIT: LazyLock<Table> = LazyLock::new(|| {

@@ -145,6 +145,9 @@ fn step<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> (MutexGuard
 fn write_out(shared: &Shared, batch: VecDeque<Waiting>) -> Vec<Record> {
     let throttle = WriteThrottle::new(&shared.queue);
     let whole = |waiting: Waiting| {
+        if shared.pass_through == PassThrough::Sums && waiting.is_passed_through() {
+            return waiting.without_plan();
+        }
         if waiting.takes_long() {
             throttle.pause();
         }

@@ -60,6 +60,16 @@ impl Waiting {
         self.plan.is_some()
     }
 
+    /// Whether it is the row of a request that no mechanic touched.
+    pub(crate) fn is_passed_through(&self) -> bool {
+        matches!(&self.record, Record::Row(row) if row.is_passed_through())
+    }
+
+    /// The record alone, for whom the plan does not matter.
+    pub(crate) fn without_plan(self) -> Record {
+        self.record
+    }
+
     /// The whole record. Takes a while; not for where somebody waits for the queue.
     pub(crate) fn write_out(self) -> Record {
         match self.plan {

@@ -1,5 +1,7 @@
 //! What goes through the queue, made fit for any database on the way in.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 
 use crate::control::Score;
@@ -45,13 +47,14 @@ impl Record {
 
     /// What so many requests add to the sums, under an id of its own.
     pub(crate) fn sums(rollup: Rollup, requests: usize, at: Millis) -> Self {
-        let mut random = [0; 16];
-        // Without random numbers the time and the address of a fresh value have to do.
-        if getrandom::fill(&mut random).is_err() {
-            random = (std::ptr::from_ref(&random).addr() as u128).to_ne_bytes();
-        }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut random = [0; 8];
+        // Where there are no random numbers, the process and its own count have to do.
+        let _ = getrandom::fill(&mut random);
+        let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let random = u64::from_ne_bytes(random);
         Self::Sums(Box::new(AddedSums {
-            id: format!("{}{:032x}", id_time(at), u128::from_ne_bytes(random)),
+            id: format!("{}-{process:x}-{next:x}-{random:016x}", id_time(at)),
             at,
             requests,
             rollup,
