@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// See the module.
+/// Why a question has no answer, or a ledger cannot be opened.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
@@ -30,7 +30,7 @@ pub enum LedgerError {
         /// Why.
         reason: String,
     },
-    /// The disk does not let the file of the ledger be used: it is full, read-only or broken.
+    /// The file of the ledger cannot be used as it is: the disk is full, read-only or broken, or the file is no database.
     #[error("the ledger file {path} cannot be used at the moment: {reason}")]
     FileAway {
         /// Which file.
@@ -57,15 +57,25 @@ pub enum LedgerError {
         /// What this program knows.
         known: i64,
     },
-    /// An older version of this program wrote it, and this one has not brought it forward yet.
+    /// A development version of this program wrote it, with another schema.
     #[error(
-        "the ledger still has schema version {found}: `secateur serve` of this version brings it to {known} when it starts, and may be doing so now"
+        "the ledger has schema version {found} of a development version, and this program reads version {known} alone: {remedy}; a new ledger is made at the next start"
     )]
     OlderSchema {
         /// What the database says.
         found: i64,
         /// What this program knows.
         known: i64,
+        /// How to move it aside.
+        remedy: &'static str,
+    },
+    /// The file is a database of another program.
+    #[error(
+        "the file is a database of another program (it has a table `{table}` and no ledger): name another file in the ledger's address"
+    )]
+    Foreign {
+        /// One of its tables.
+        table: String,
     },
     /// A value in the database is not what was written.
     #[error("the ledger holds something unreadable: {0}")]
@@ -94,5 +104,19 @@ impl LedgerError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::FileAway { .. })
+    }
+
+    /// Whether a ledger is not even opened: the address is wrong, or a person has to decide what becomes of what is there.
+    /// Every other trouble may end while requests are served.
+    #[must_use]
+    pub fn stops_the_start(&self) -> bool {
+        matches!(
+            self,
+            Self::Url { .. }
+                | Self::Parameter { .. }
+                | Self::File { .. }
+                | Self::NewerSchema { .. }
+                | Self::OlderSchema { .. }
+        )
     }
 }

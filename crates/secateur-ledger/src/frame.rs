@@ -10,11 +10,8 @@ pub(crate) const MARK: &[u8] = b"secateur-spool-1\n";
 const MAX_FRAME_BYTES: usize = 8 << 20;
 const HEAD_BYTES: usize = 8;
 
-/// Adds a record to `out`: one frame, or one for each of many.
+/// Adds a record to `out`.
 pub(crate) fn push(out: &mut Vec<u8>, record: &Record) -> Result<(), serde_json::Error> {
-    if let Record::Sheaf(sheaf) = record {
-        return sheaf.single().try_for_each(|single| push(out, &single));
-    }
     let start = out.len();
     out.extend_from_slice(&[0; HEAD_BYTES]);
     if let Err(error) = serde_json::to_writer(&mut *out, record) {

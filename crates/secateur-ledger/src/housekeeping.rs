@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use crate::captured::expire;
 use crate::error::LedgerError;
+use crate::listing::first_id;
 use crate::moment::DAY_MS;
-use crate::number::first_at;
 use crate::options::CaptureLimits;
 use crate::row::Millis;
-use crate::store::{Database, Store, Value, in_transaction};
+use crate::store::{Store, Value, in_transaction};
 
 /// Rows that go in one transaction.
 const AT_ONCE: i64 = 1_000;
-/// The same where each holds many.
-const BUNDLES_AT_ONCE: i64 = 16;
+/// Sums that are replayed later than this are counted twice, should their first writing have been cut off in the end.
+const KEEP_ADDED_SUMS_MS: Millis = 30 * DAY_MS;
 
 /// Removes one portion of what is older than `keep_days`; whether there is more. Daily sums stay, and
 /// so does what happened to stacks.
@@ -24,38 +24,29 @@ pub(crate) fn forget(
     keep_days: u32,
     now: Millis,
 ) -> Result<bool, LedgerError> {
+    store.execute(
+        "DELETE FROM added_sums WHERE at_ms < $1",
+        &[Value::Int(now.saturating_sub(KEEP_ADDED_SUMS_MS))],
+    )?;
     if keep_days == 0 {
         return Ok(false);
     }
     let end = now.saturating_sub(i64::from(keep_days) * DAY_MS);
     let mut is_more = false;
-    // In SQLite the time is in the rows' numbers.
-    let first_kept = first_at(end);
-    let tables: &[(&str, &str, &str, Millis, i64)] = match store.database() {
-        Database::Postgres => &[
-            ("audit", "id", "at_ms", end, AT_ONCE),
-            ("audit_plan", "id", "at_ms", end, AT_ONCE),
-            ("optimize_savings", "request_id", "at_ms", end, AT_ONCE),
-            ("score", "id", "at_ms", end, AT_ONCE),
-            ("shadow_call", "id", "at_ms", end, AT_ONCE),
-        ],
-        Database::Sqlite => &[
-            ("audit_row", "seq", "seq", first_kept, AT_ONCE),
-            ("audit_change", "seq", "seq", first_kept, AT_ONCE),
-            ("audit_plan", "seq", "seq", first_kept, AT_ONCE),
-            // All of it goes with its first row; the last is less than a second younger.
-            ("audit_bundle", "seq", "seq", first_kept, BUNDLES_AT_ONCE),
-            ("score", "id", "at_ms", end, AT_ONCE),
-            ("shadow_call", "id", "at_ms", end, AT_ONCE),
-        ],
-    };
-    for (table, key, time, end, at_once) in tables {
+    let first_kept = Value::owned(first_id(end));
+    for (table, column, end) in [
+        // Ids sort by time.
+        ("audit", "id", &first_kept),
+        ("audit_plan", "id", &first_kept),
+        ("score", "at_ms", &Value::Int(end)),
+        ("shadow_call", "at_ms", &Value::Int(end)),
+    ] {
         let sql = format!(
-            "DELETE FROM {table} WHERE {key} IN \
-             (SELECT {key} FROM {table} WHERE {time} < $1 ORDER BY {time} LIMIT $2)"
+            "DELETE FROM {table} WHERE id IN \
+             (SELECT id FROM {table} WHERE {column} < $1 ORDER BY {column} LIMIT $2)"
         );
-        let gone = store.execute(&sql, &[Value::Int(*end), Value::Int(*at_once)])?;
-        is_more |= i64::try_from(gone).unwrap_or(0) >= *at_once;
+        let gone = store.execute(&sql, &[end.clone(), Value::Int(AT_ONCE)])?;
+        is_more |= i64::try_from(gone).unwrap_or(0) >= AT_ONCE;
     }
     store.execute(
         "DELETE FROM session_cost WHERE first_at_ms < $1",

@@ -1,27 +1,15 @@
 //! Writes a batch of records: each exactly once, however often it is tried, and with it its sums.
 
-use std::io::{Read, Write};
+use std::sync::LazyLock;
 
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
-
-use crate::entry::Entry;
+use crate::audit_table::{self, AUDIT, AUDIT_PLAN};
 use crate::error::LedgerError;
-use crate::record::{MAX_PLAN_BYTES, Record};
+use crate::record::{AddedSums, Record};
 use crate::rollup::Rollup;
-use crate::scores::SCORE;
-use crate::shadow::SHADOW_CALL;
-use crate::store::{Store, Value, in_transaction};
-
-/// Whether records may be in the database already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sight {
-    /// They come from where they were recorded, and nobody tried to write them before.
-    First,
-    /// They were spooled, or writing them failed.
-    Again,
-}
+use crate::row::Row;
+use crate::scores::{self, SCORE};
+use crate::shadow::{self, SHADOW_CALL};
+use crate::store::{Store, Table, Value, in_transaction};
 
 /// How a batch went.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -33,122 +21,139 @@ pub(crate) struct Written {
 }
 
 /// Writes all of them in one transaction. If the database cannot hold one of them, the others are
-/// written one by one, so that a single bad record holds up nobody. `rest` is called between portions.
+/// written one by one, so that a single bad record holds up nobody. `pause` is called between portions.
 pub(crate) fn write(
     store: &mut dyn Store,
     records: &[Record],
-    sight: Sight,
-    rest: &dyn Fn(),
+    pause: &dyn Fn(),
 ) -> Result<Written, LedgerError> {
-    match in_transaction(store, |store| write_all(store, records, sight, rest)) {
-        Err(LedgerError::BadValue(_)) => match records {
-            [Record::Sheaf(sheaf)] => {
-                let single: Vec<Record> = sheaf.single().collect();
-                write_each(store, &single, sight, rest)
+    match in_transaction(store, |store| write_all(store, records, pause)) {
+        Err(LedgerError::BadValue(_)) if records.len() > 1 => {
+            let mut sum = Written::default();
+            for record in records {
+                let one = write(store, std::slice::from_ref(record), pause)?;
+                sum.new += one.new;
+                sum.impossible += one.impossible;
             }
-            [_] | [] => Ok(Written {
-                new: 0,
-                impossible: records.len(),
-            }),
-            _ => write_each(store, records, sight, rest),
-        },
+            Ok(sum)
+        }
+        Err(LedgerError::BadValue(_)) => Ok(Written {
+            new: 0,
+            impossible: Record::count_all(records),
+        }),
         other => other.map(|new| Written { new, impossible: 0 }),
     }
 }
 
-fn write_each(
-    store: &mut dyn Store,
-    records: &[Record],
-    sight: Sight,
-    rest: &dyn Fn(),
-) -> Result<Written, LedgerError> {
-    let mut sum = Written::default();
-    for record in records {
-        let one = write(store, std::slice::from_ref(record), sight, rest)?;
-        sum.new += one.new;
-        sum.impossible += one.impossible;
-    }
-    Ok(sum)
-}
-
+/// How many were new.
 fn write_all(
     store: &mut dyn Store,
     records: &[Record],
-    sight: Sight,
-    rest: &dyn Fn(),
+    pause: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
+    let (mut rows, mut sums, mut scores, mut calls) = (vec![], vec![], vec![], vec![]);
+    for record in records {
+        match record {
+            Record::Row(row) => rows.push(row.as_ref()),
+            Record::Sums(added) => sums.push(added.as_ref()),
+            Record::Score(score) => scores.push(score),
+            Record::Shadow(call) => calls.push(call),
+        }
+    }
     let mut rollup = Rollup::default();
-    let new_rows = write_rows(store, records, sight, rest, &mut rollup)?;
+    let mut new = write_rows(store, rows, &mut rollup, pause)?;
+    new += write_sums(store, &sums, &mut rollup, pause)?;
     rollup.write(store)?;
-    let scores: Vec<Vec<Value<'_>>> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Score(score) => Some(crate::scores::values(score)),
-            _ => None,
-        })
-        .collect();
-    let new_scores = store.insert_new(&SCORE, &scores)?;
-    let calls: Vec<Vec<Value<'_>>> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Shadow(call) => Some(crate::shadow::values(call)),
-            _ => None,
-        })
-        .collect();
-    let new_calls = store.insert_new(&SHADOW_CALL, &calls)?;
-    let new = new_scores.iter().chain(&new_calls);
-    Ok(new_rows + new.filter(|&&is_new| is_new).count())
+    let new_scores = SCORE.insert_new(store, &scores, scores::values, pause)?;
+    let new_calls = SHADOW_CALL.insert_new(store, &calls, shadow::values, pause)?;
+    let others = new_scores.into_iter().chain(new_calls);
+    Ok(new + others.filter(|is_new| *is_new).count())
 }
 
 /// How many of the rows were new.
-fn write_rows<'r>(
+fn write_rows(
     store: &mut dyn Store,
-    records: &'r [Record],
-    sight: Sight,
-    rest: &dyn Fn(),
-    rollup: &mut Rollup<'r>,
+    mut rows: Vec<&Row>,
+    rollup: &mut Rollup,
+    pause: &dyn Fn(),
 ) -> Result<usize, LedgerError> {
-    let (mut rows, mut sheaves) = (Vec::new(), Vec::new());
-    for record in records {
-        match record {
-            Record::Row(row) => rows.push(Entry::of(row)),
-            Record::Sheaf(sheaf) => sheaves.push(sheaf),
-            Record::Score(_) | Record::Shadow(_) => {}
-        }
-    }
-    // What is kept in one piece is not looked at row by row, so it must be new.
-    let is_kept = match sight {
-        Sight::First => store.insert_sheaves(&sheaves, rest)?,
-        Sight::Again => vec![false; sheaves.len()],
+    // In the order of the table, and the same on every replica.
+    rows.sort_by(|one, other| one.id.cmp(&other.id));
+    let is_new = AUDIT.insert_new(store, &rows, audit_table::write, pause)?;
+    let mut is_new = is_new.into_iter();
+    rows.retain(|_| is_new.next() == Some(true));
+    rows.iter().for_each(|row| rollup.add(row));
+    let count = rows.len();
+    rows.retain(|row| row.plan.is_some());
+    let plan = |row: &'_ Row, out: &mut Vec<Value<'_>>| {
+        out.push(Value::owned(row.id.as_str()));
+        out.push(row.plan.as_deref().map_or(Value::Null, Value::owned));
     };
-    let mut kept = 0;
-    for (sheaf, is_kept) in sheaves.into_iter().zip(is_kept) {
-        if is_kept {
-            kept += sheaf.len();
-            sheaf.entries().for_each(|entry| rollup.add(entry));
-        } else {
-            rows.extend(sheaf.entries());
+    AUDIT_PLAN.insert_new(store, &rows, plan, pause)?;
+    Ok(count)
+}
+
+static ADDED_SUMS: LazyLock<Table> =
+    LazyLock::new(|| Table::new("added_sums", vec!["id", "at_ms"]));
+
+/// How many requests the sums stand for that were not added before.
+fn write_sums(
+    store: &mut dyn Store,
+    sums: &[&AddedSums],
+    rollup: &mut Rollup,
+    pause: &dyn Fn(),
+) -> Result<usize, LedgerError> {
+    let values = |sums: &'_ AddedSums, out: &mut Vec<Value<'_>>| {
+        out.push(Value::owned(sums.id.as_str()));
+        out.push(Value::Int(sums.at));
+    };
+    let is_new = ADDED_SUMS.insert_new(store, sums, values, pause)?;
+    let mut requests = 0;
+    for (sums, is_new) in sums.iter().zip(is_new) {
+        if is_new {
+            rollup.add_all(&sums.rollup);
+            requests += sums.requests;
         }
     }
-    Entry::sort(&mut rows);
-    let rows = store.insert_rows(rows, sight, rest)?;
-    rows.iter().for_each(|entry| rollup.add(*entry));
-    Ok(kept + rows.len())
+    Ok(requests)
 }
 
-/// Plans are JSON with the same words over and over: they shrink to a tenth.
-pub(crate) fn pack(plan: &str) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Writing to a vector cannot fail.
-    let _ = encoder.write_all(plan.as_bytes());
-    encoder.finish().unwrap_or_default()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Filter, GroupBy};
+    use crate::schema::create_or_check;
+    use crate::store::Address;
+    use crate::testing::Postgres;
+    use crate::totals::totals;
 
-pub(crate) fn unpack(packed: &[u8]) -> Result<String, LedgerError> {
-    let mut plan = String::new();
-    ZlibDecoder::new(packed)
-        .take(4 * MAX_PLAN_BYTES as u64)
-        .read_to_string(&mut plan)
-        .map_err(|error| LedgerError::Unreadable(format!("a plan: {error}")))?;
-    Ok(plan)
+    /// A replay must not add sums again that have no rows to tell them by.
+    #[test]
+    fn sums_without_rows_are_added_once_however_often_they_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = format!("sqlite:{}", folder.path().join("s.db").display());
+        for url in [file, Postgres::shared().new_database()] {
+            let mut store = Address::parse(&url).unwrap().connect(false).unwrap();
+            create_or_check(store.as_mut()).unwrap();
+            let mut rollup = Rollup::default();
+            let row = Row {
+                workload: "w".into(),
+                session: Some("s".into()),
+                ..Row::default()
+            };
+            (0..7).for_each(|_| rollup.add(&row));
+            let record = Record::sums(rollup.clone(), 7, 5);
+            let json = serde_json::to_string(&record).unwrap();
+            let spooled: Record = serde_json::from_str(&json).unwrap();
+            assert_eq!(spooled, record);
+            let other = Record::sums(rollup, 7, 5);
+            let mut write =
+                |records: &[Record]| super::write(store.as_mut(), records, &|| ()).unwrap().new;
+            assert_eq!(write(std::slice::from_ref(&record)), 7);
+            assert_eq!(write(&[spooled.clone(), record, other]), 7);
+            assert_eq!(write(&[spooled]), 0);
+            let all = totals(store.as_mut(), &Filter::default(), GroupBy::All).unwrap();
+            assert_eq!(all[0].requests, 14);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// See the module.
+/// How a plan's JSON is made, and about how long it will be.
 pub struct LatePlan {
     bytes: usize,
     write: Box<dyn FnOnce() -> Option<String> + Send>,

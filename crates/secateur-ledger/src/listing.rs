@@ -1,21 +1,15 @@
 //! The list of rows, newest first, page by page in both directions, fast at any size.
 //!
-//! Rows are indexed by time, and by (workload, stack, model, time): a *series*. The daily sums know
-//! which series there are, so any mix of these three filters becomes one short index walk per series
-//! that fits, merged. No filter makes the database read more than a page from each. How rows lie in each of the
-//! databases is told in `lie.rs`; in SQLite some lie in bundles.
+//! Ids sort by time, so the list is in the order of ids. Rows are indexed by (workload, stack, model, id): a *series*. The
+//! daily sums know which series there are, so any mix of these three filters becomes one short index walk per series
+//! that fits, merged. No filter makes the database read more than a page from each.
 
-pub(crate) mod bundles;
-mod lie;
-
-use crate::columns::{AUDIT, row};
+use crate::audit_table::{self, AUDIT};
 use crate::error::LedgerError;
 use crate::moment::day_of;
 use crate::query::{After, Filter, GroupBy};
-use crate::row::Row;
-use crate::store::{Database, Store, Value, in_snapshot};
-pub(crate) use lie::Towards;
-use lie::{Lie, Place};
+use crate::row::{LAST_TIME, Millis, Row, id_time};
+use crate::store::{Store, Value};
 
 /// Above this many fitting series the rows are so common that a walk in time finds them soon.
 const MAX_SERIES: usize = 200;
@@ -36,6 +30,22 @@ impl Sql {
     }
 }
 
+/// Which way a list is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Towards {
+    Older,
+    Newer,
+}
+
+impl Towards {
+    fn order(self) -> &'static str {
+        match self {
+            Self::Older => "DESC",
+            Self::Newer => "ASC",
+        }
+    }
+}
+
 /// Which rows of the list a page holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page<'a> {
@@ -47,14 +57,8 @@ pub(crate) struct Page<'a> {
     pub(crate) has_plans: bool,
 }
 
-pub(crate) fn rows(
-    store: &mut dyn Store,
-    filter: &Filter,
-    after: Option<&After>,
-    limit: u32,
-) -> Result<Vec<Row>, LedgerError> {
-    Page::new(filter, after, limit).read(store)
-}
+/// What the columns workload, stack and model hold.
+type Series = Vec<Value<'static>>;
 
 impl<'a> Page<'a> {
     /// Towards older rows, without their plans.
@@ -70,140 +74,73 @@ impl<'a> Page<'a> {
 
     /// Its rows, newest first.
     pub(crate) fn read(&self, store: &mut dyn Store) -> Result<Vec<Row>, LedgerError> {
-        let lie = Lie::of(store.database());
-        if store.database() == Database::Postgres {
-            let place = self.place(store, &lie)?;
-            let found = self.single(store, &lie, place.as_ref())?;
-            return Ok(found.into_iter().map(|(_, row)| row).collect());
-        }
-        // A row that comes between two questions would be in neither of them, nor on the next page.
-        in_snapshot(store, |store| {
-            let place = self.place(store, &lie)?;
-            let number = place.as_ref().map(Place::lead);
-            let limit = self.limit as usize;
-            let bundled = bundles::page(store, self.filter, number, self.towards, limit)?;
-            let mut rows = Vec::with_capacity(limit);
-            let mut bundled = bundled.into_iter().peekable();
-            for (key, row) in self.single(store, &lie, place.as_ref())? {
-                let number = key.into_int()?;
-                while let Some((_, newer)) = bundled.next_if(|(bundled, _)| *bundled > number) {
-                    rows.push(newer);
-                }
-                rows.push(row);
-            }
-            rows.extend(bundled.map(|(_, row)| row));
-            self.towards.keep(&mut rows, limit);
-            Ok(rows)
-        })
-    }
-
-    fn place(&self, store: &mut dyn Store, lie: &Lie) -> Result<Option<Place>, LedgerError> {
-        let place = |place| lie.place(store, place, self.towards);
-        self.place.map(place).transpose()
-    }
-
-    /// Those of the rows that lie by themselves, each with what finds it.
-    fn single(
-        &self,
-        store: &mut dyn Store,
-        lie: &Lie,
-        place: Option<&Place>,
-    ) -> Result<Vec<(Value<'static>, Row)>, LedgerError> {
-        let Some(sql) = self.sql(store, lie, place)? else {
+        let Some(sql) = self.sql(store)? else {
             return Ok(Vec::new());
         };
         let one = |mut values: Vec<Value<'static>>| {
-            let mut more = values.split_off(AUDIT.columns.len()).into_iter();
-            let key = more.next().unwrap_or(Value::Null);
-            let plan = plan(more.next())?;
-            let row = row(values)?;
-            Ok((key, Row { plan, ..row }))
+            let plan = values.split_off(AUDIT.columns.len()).into_iter().next();
+            let mut row = audit_table::read(values)?;
+            row.plan = plan.unwrap_or(Value::Null).into_maybe_text()?;
+            Ok(row)
         };
         let found = store.query(&sql.text, &sql.values)?;
         found.into_iter().map(one).collect()
     }
 
-    /// The question for these; `None` if no row can fit.
-    fn sql(
-        &self,
-        store: &mut dyn Store,
-        lie: &Lie,
-        place: Option<&Place>,
-    ) -> Result<Option<Sql>, LedgerError> {
+    /// The question for its rows; `None` if no row can fit.
+    fn sql(&self, store: &mut dyn Store) -> Result<Option<Sql>, LedgerError> {
         let mut sql = Sql::default();
         let filter = self.filter;
-        let names_series = names_series(filter) || filter.only_trouble && lie.has_trouble_by_series;
-        let keys = if filter.session.is_some() || !names_series {
-            self.keys(&mut sql, lie, place, None)
+        let ids = if filter.session.is_some() || !names_series(filter) {
+            self.ids(&mut sql, None)
         } else {
-            let series = series(store, lie, filter)?;
+            let series = series(store, filter)?;
             if series.is_empty() {
                 return Ok(None);
             }
             if series.len() > MAX_SERIES {
-                self.keys(&mut sql, lie, place, None)
+                self.ids(&mut sql, None)
             } else {
-                let each: Vec<String> = series
-                    .into_iter()
-                    .map(|one| {
-                        let keys = self.keys(&mut sql, lie, place, Some(one));
-                        format!("SELECT * FROM ({keys}) AS one")
-                    })
-                    .collect();
-                each.join(" UNION ALL ")
+                let each = series.into_iter().map(|one| {
+                    let ids = self.ids(&mut sql, Some(one));
+                    format!("SELECT * FROM ({ids}) AS one")
+                });
+                each.collect::<Vec<String>>().join(" UNION ALL ")
             }
         };
         let limit = sql.bind(Value::Int(self.limit.into()));
-        let (key, last, view) = (lie.key, lie.last, lie.view);
         let plan = if self.has_plans {
-            format!(", (SELECT plan FROM audit_plan WHERE audit_plan.{last} = page.{last})")
+            ", (SELECT plan FROM audit_plan WHERE audit_plan.id = page.id)"
         } else {
-            String::new()
+            ""
         };
         sql.text = format!(
-            "SELECT {}, page.{last}{plan} FROM \
-             (SELECT {key} FROM ({keys}) AS found ORDER BY {} LIMIT {limit}) AS page \
-             JOIN {view} AS audit ON audit.{last} = page.{last} ORDER BY {}",
+            "SELECT {}{plan} FROM (SELECT id FROM ({ids}) AS found ORDER BY id {} LIMIT {limit}) AS page \
+             JOIN audit ON audit.id = page.id ORDER BY page.id DESC",
             AUDIT.column_list("audit."),
-            lie.order("", self.towards),
-            lie.order("page.", Towards::Older),
+            self.towards.order(),
         );
         Ok(Some(sql))
     }
 
-    /// The keys that fit and are nearest to the place, of one series or of all rows.
-    fn keys(&self, sql: &mut Sql, lie: &Lie, place: Option<&Place>, of: Option<Series>) -> String {
-        let filter = self.filter;
+    /// The ids that fit and are nearest to the place, of one series or of all rows.
+    fn ids(&self, sql: &mut Sql, of: Option<Series>) -> String {
         let mut terms = match of {
             Some(series) => {
-                let named = lie.series.iter().zip(series);
+                let named = ["workload", "stack", "model"].iter().zip(series);
                 named
                     .map(|(name, value)| format!("{name} = {}", sql.bind(value)))
                     .collect()
             }
-            None => lie.terms_of_series(series_terms(sql, filter)),
+            None => series_terms(sql, self.filter),
         };
-        let start = place.map(|place| (place, self.towards));
-        terms.extend(lie.terms_of_rows(sql, filter, start));
-        if filter.only_trouble {
-            terms.push(lie.is_trouble.into());
-        }
+        terms.extend(row_terms(sql, self.filter, self.place, self.towards));
         let limit = sql.bind(Value::Int(self.limit.into()));
         format!(
-            "SELECT {} FROM {}{} ORDER BY {} LIMIT {limit}",
-            lie.key,
-            lie.table,
+            "SELECT id FROM audit{} ORDER BY id {} LIMIT {limit}",
             all_of(&terms),
-            lie.order("", self.towards)
+            self.towards.order()
         )
-    }
-}
-
-/// A plan as its table has it.
-fn plan(packed: Option<Value<'_>>) -> Result<Option<String>, LedgerError> {
-    match packed {
-        None | Some(Value::Null) => Ok(None),
-        Some(packed) => crate::ingest::unpack(&packed.into_bytes()?).map(Some),
     }
 }
 
@@ -212,13 +149,11 @@ fn names_series(filter: &Filter) -> bool {
         || filter.stack.is_some()
         || filter.model.is_some()
         || filter.only_changed
+        || filter.only_trouble
 }
 
-/// What the columns of [`Lie::series`] hold.
-type Series = Vec<Value<'static>>;
-
 /// Which series have rows that fit, as far as the daily sums tell.
-fn series(store: &mut dyn Store, lie: &Lie, filter: &Filter) -> Result<Vec<Series>, LedgerError> {
+fn series(store: &mut dyn Store, filter: &Filter) -> Result<Vec<Series>, LedgerError> {
     let mut sql = Sql::default();
     let mut terms = series_terms(&mut sql, filter);
     if let Some(since) = filter.since {
@@ -231,9 +166,7 @@ fn series(store: &mut dyn Store, lie: &Lie, filter: &Filter) -> Result<Vec<Serie
         terms.push("(errors > 0 OR failed_open > 0 OR struck > 0)".into());
     }
     let text = format!(
-        "SELECT DISTINCT {} FROM {}{} LIMIT {}",
-        lie.series.join(", "),
-        lie.daily,
+        "SELECT DISTINCT workload, stack, model FROM daily{} LIMIT {}",
         all_of(&terms),
         MAX_SERIES + 1
     );
@@ -258,6 +191,50 @@ pub(crate) fn series_terms(sql: &mut Sql, filter: &Filter) -> Vec<String> {
     terms
 }
 
+/// Terms on what only rows have: session, trouble, and the ids between the filter's times, from `place` on. A walk begins
+/// at the term on its first row, and where there were two, maybe at the farther one: so only the nearer is said.
+pub(crate) fn row_terms(
+    sql: &mut Sql,
+    filter: &Filter,
+    place: Option<&After>,
+    towards: Towards,
+) -> Vec<String> {
+    let mut terms = Vec::new();
+    if let Some(session) = &filter.session {
+        terms.push(format!("session = {}", sql.bind(Value::owned(session))));
+    }
+    let mut from = filter.since.map(|since| (">=", first_id(since)));
+    let mut to = filter.until.map(first_id);
+    match (place, towards) {
+        (Some(After(id)), Towards::Older) if to.as_ref().is_none_or(|to| id < to) => {
+            to = Some(id.clone());
+        }
+        (Some(After(id)), Towards::Newer) if from.as_ref().is_none_or(|(_, from)| id >= from) => {
+            from = Some((">", id.clone()));
+        }
+        _ => {}
+    }
+    if let Some((sign, from)) = from {
+        terms.push(format!("id {sign} {}", sql.bind(Value::owned(from))));
+    }
+    if let Some(to) = to {
+        terms.push(format!("id < {}", sql.bind(Value::owned(to))));
+    }
+    if filter.only_trouble {
+        terms.push("trouble".into());
+    }
+    terms
+}
+
+/// No id of this time or later is smaller, and every id of an earlier time is.
+pub(crate) fn first_id(at: Millis) -> String {
+    if at > LAST_TIME {
+        // Greater than every digit.
+        return "g".into();
+    }
+    id_time(at)
+}
+
 pub(crate) fn all_of(terms: &[String]) -> String {
     if terms.is_empty() {
         String::new()
@@ -266,46 +243,24 @@ pub(crate) fn all_of(terms: &[String]) -> String {
     }
 }
 
-/// The view of the rows that lie by themselves.
-pub(crate) fn view(database: Database) -> &'static str {
-    Lie::of(database).view
-}
-
-/// Terms for that view, on what only single rows have.
-pub(crate) fn row_terms(sql: &mut Sql, database: Database, filter: &Filter) -> Vec<String> {
-    let lie = Lie::of(database);
-    let mut terms = lie.terms_of_rows(sql, filter, None);
-    if filter.only_trouble {
-        terms.push(lie.has_trouble.into());
-    }
-    terms
-}
-
+/// One row with its plan.
 pub(crate) fn one(store: &mut dyn Store, id: &str) -> Result<Option<Row>, LedgerError> {
-    let lie = Lie::of(store.database());
-    let Some(key) = lie.find(store, id)? else {
-        return Ok(bundles::find(store, id)?.map(|(_, row)| row));
-    };
-    let (columns, last, view) = (AUDIT.column_list(""), lie.last, lie.view);
-    let sql = format!("SELECT {columns} FROM {view} WHERE {last} = $1");
-    let key = [key];
+    let sql = format!("SELECT {} FROM audit WHERE id = $1", AUDIT.column_list(""));
+    let key = [Value::text(id)];
     let Some(found) = store.query(&sql, &key)?.into_iter().next() else {
         return Ok(None);
     };
-    let row = row(found)?;
-    let sql = format!("SELECT plan FROM audit_plan WHERE {last} = $1");
-    let plan = plan(store.query(&sql, &key)?.into_iter().flatten().next())?;
-    Ok(Some(Row { plan, ..row }))
+    let mut row = audit_table::read(found)?;
+    let plan = store.query("SELECT plan FROM audit_plan WHERE id = $1", &key)?;
+    let plan = plan.into_iter().flatten().next().map(Value::into_text);
+    row.plan = plan.transpose()?;
+    Ok(Some(row))
 }
 
 /// Names that rows ever had, in order.
 pub(crate) fn seen(store: &mut dyn Store, by: GroupBy) -> Result<Vec<String>, LedgerError> {
-    let column = match by {
-        GroupBy::All => return Ok(Vec::new()),
-        GroupBy::Workload => "workload",
-        GroupBy::Stack => "stack",
-        GroupBy::Model => "model",
-        GroupBy::Day => "day",
+    let Some(column) = by.column() else {
+        return Ok(Vec::new());
     };
     let sql = format!("SELECT DISTINCT {column} FROM daily ORDER BY {column}");
     let found = store.query(&sql, &[])?;
@@ -313,4 +268,31 @@ pub(crate) fn seen(store: &mut dyn Store, by: GroupBy) -> Result<Vec<String>, Le
 }
 
 #[cfg(test)]
-mod plans;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_begins_at_the_nearer_of_a_place_and_a_filters_bound() {
+        let filter = Filter {
+            since: Some(100),
+            until: Some(200),
+            ..Filter::default()
+        };
+        for (at, towards, term, value) in [
+            (150, Towards::Older, "id < $2", "0000000009678"),
+            (150, Towards::Newer, "id > $1", "0000000009678"),
+            (250, Towards::Older, "id < $2", "000000000c8"),
+            (50, Towards::Newer, "id >= $1", "00000000064"),
+        ] {
+            let place = After(format!("{}78", id_time(at)));
+            let mut sql = Sql::default();
+            let terms = row_terms(&mut sql, &filter, Some(&place), towards);
+            assert_eq!(terms.len(), 2, "one for each end: {terms:?}");
+            assert!(terms.iter().any(|said| said == term), "{term}: {terms:?}");
+            assert!(sql.values.contains(&Value::text(value)), "{sql:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod index_use;

@@ -1,50 +1,83 @@
-//! Opens a ledger: connects, brings its schema forward, starts its threads.
+//! Opens a ledger: connects, makes its tables where there are none, starts its threads.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
 use crate::control::Controls;
 use crate::decisions;
-use crate::desk::{self, Caller, Job, Keeper};
 use crate::error::LedgerError;
-use crate::ledger::{Inner, Writing};
-use crate::options::LedgerOptions;
+use crate::mover::move_batches;
+use crate::options::{CaptureLimits, LedgerOptions};
 use crate::queue::Queue;
+use crate::read_pool::{self, Caller, Job, Keeper};
+use crate::schema::create_or_check;
 use crate::seal::Seal;
+use crate::shared::Shared;
 use crate::spool::{MAX_SPOOL_BYTES, Spool};
 use crate::stats::Counters;
-use crate::store::{Address, is_behind, migrate};
-use crate::worker::{Moving, Shared, Start, move_batches, write_batches};
+use crate::store::{Address, Store};
+use crate::writer::write_batches;
+
+/// By workload.
+pub(crate) type Limits = Arc<Mutex<BTreeMap<String, CaptureLimits>>>;
+
+/// An open ledger.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) readers: Sender<Job>,
+    pub(crate) controls: watch::Receiver<Arc<Controls>>,
+    pub(crate) limits: Limits,
+    pub(crate) seal: Option<Arc<Seal>>,
+    /// Not there if opened for reading.
+    pub(crate) writing: Option<Writing>,
+}
+
+/// What only a ledger has that is written.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) keeper: Sender<Job>,
+    pub(crate) publisher: watch::Sender<Arc<Controls>>,
+    /// Of the mover and of the writer.
+    pub(crate) done: Mutex<Vec<oneshot::Receiver<()>>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(writing) = &self.writing {
+            writing.shared.queue.close();
+        }
+    }
+}
 
 /// Threads that answer questions.
 const READERS: usize = 3;
-/// How long opening waits for a ledger of an earlier schema to be brought forward. A large one goes on without it.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
     let address = Address::parse(&options.url)?;
     let counters = Counters::default();
-    let (moving, moved) = watch::channel(Some(Ok(())));
-    let (begin, first) = match connect(&address, moving) {
-        Err(error) if error.is_passing() => {
+    let (store, first) = match connect(&address) {
+        Ok((store, decided)) => (Some(store), decided),
+        Err(error) if error.stops_the_start() => return Err(error),
+        Err(error) => {
             counters.note_away(&error);
-            (Start::Away, Controls::default())
+            (None, Controls::default())
         }
-        connected => connected?,
     };
-    let spool = open_spool(options, &counters, matches!(begin, Start::Away));
+    let spool = open_spool(options, &counters, store.is_none());
     let shared = Arc::new(Shared {
-        queue: Queue::new(options.queue_rows, address.database()),
+        queue: Queue::new(options.queue_rows),
         counters,
         spool: Mutex::new(spool),
         address: address.clone(),
         flush_every: options
             .flush_every
             .clamp(Duration::from_millis(1), Duration::from_secs(1)),
+        pass_through: options.pass_through,
     });
     let (publisher, controls) = watch::channel(Arc::new(first));
     let limits = Arc::default();
@@ -53,7 +86,7 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
     done.push(start("ledger-mover", move || move_batches(&mover))?);
     let writer = Arc::clone(&shared);
     done.push(start("ledger-writer", move || {
-        write_batches(&writer, begin);
+        write_batches(&writer, store);
     })?);
     let (keeper, jobs) = mpsc::channel();
     let keeping = Keeper {
@@ -64,26 +97,18 @@ pub(crate) fn open(options: &LedgerOptions) -> Result<Inner, LedgerError> {
         clears: options.clears,
     };
     start("ledger-keeper", move || keeping.keep(&jobs))?;
-    let writing = Writing {
-        shared,
-        keeper,
-        publisher,
-        done: Mutex::new(done),
-        moved,
-    };
-    let moved = wait_for_move(&writing);
-    // Should it have failed, what was started ends with this.
-    let inner = Inner {
+    Ok(Inner {
         readers: start_readers(&address)?,
         controls,
         limits,
         seal: options.capture_key.map(|key| Arc::new(Seal::new(&key))),
-        writing: Some(writing),
-    };
-    match moved {
-        Some(Err(error)) if !error.is_passing() => Err(error),
-        _ => Ok(inner),
-    }
+        writing: Some(Writing {
+            shared,
+            keeper,
+            publisher,
+            done: Mutex::new(done),
+        }),
+    })
 }
 
 pub(crate) fn open_for_reading(
@@ -102,34 +127,12 @@ pub(crate) fn open_for_reading(
     })
 }
 
-/// What the writer begins with, and what was decided before.
-fn connect(address: &Address, moving: Moving) -> Result<(Start, Controls), LedgerError> {
+/// A connection to a ledger with its tables, and what was decided before.
+fn connect(address: &Address) -> Result<(Box<dyn Store>, Controls), LedgerError> {
     let mut store = address.connect(false)?;
-    let is_behind = is_behind(store.as_mut());
-    if !is_behind {
-        migrate(store.as_mut())?;
-    }
-    // Decisions lie in the same tables in every schema, so they hold before a move is done.
-    let first = decisions::controls(store.as_mut())?;
-    let begin = if is_behind {
-        moving.send_replace(None);
-        Start::Behind(store, moving)
-    } else {
-        Start::Ready(store)
-    };
-    Ok((begin, first))
-}
-
-/// What came of bringing it forward, if that was quick.
-fn wait_for_move(writing: &Writing) -> Option<Result<(), LedgerError>> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let moved = writing.moved.borrow().clone();
-        if moved.is_some() || Instant::now() >= end {
-            return moved;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
+    create_or_check(store.as_mut())?;
+    let decided = decisions::controls(store.as_mut())?;
+    Ok((store, decided))
 }
 
 /// One that cannot be used now is tried again when it is needed. Where it `is_needed`, nobody waits for the first row to learn
@@ -150,7 +153,7 @@ fn start_readers(address: &Address) -> Result<Sender<Job>, LedgerError> {
     let jobs = Arc::new(Mutex::new(jobs));
     for _ in 0..READERS {
         let (jobs, caller) = (Arc::clone(&jobs), Caller::new(address.clone(), true));
-        start("ledger-reader", move || desk::read(&jobs, caller))?;
+        start("ledger-reader", move || read_pool::read(&jobs, caller))?;
     }
     Ok(readers)
 }

@@ -3,7 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// See the module.
+/// What is kept of a request that no mechanic touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PassThrough {
+    /// A row, like every other.
+    #[default]
+    Rows,
+    /// Its share of the sums, without a row.
+    Sums,
+}
+
+/// Where a ledger is, and how it is kept.
 #[derive(Clone)]
 pub struct LedgerOptions {
     /// `sqlite:PATH` or `postgres://…`.
@@ -19,6 +29,8 @@ pub struct LedgerOptions {
     /// Whether this process clears away what is past `keep_days` and past the limits of captured text. Default true. One
     /// that comes for a single decision knows neither as the proxy's configuration has them.
     pub clears: bool,
+    /// What is kept of requests that no mechanic touched. Default rows.
+    pub pass_through: PassThrough,
     /// The key for captured text; without it nothing is captured.
     pub capture_key: Option<[u8; 32]>,
 }
@@ -34,6 +46,7 @@ impl LedgerOptions {
             flush_every: Duration::from_millis(250),
             keep_days: 90,
             clears: true,
+            pass_through: PassThrough::Rows,
             capture_key: None,
         }
     }
@@ -67,6 +80,7 @@ impl std::fmt::Debug for LedgerOptions {
             .field("flush_every", &self.flush_every)
             .field("keep_days", &self.keep_days)
             .field("clears", &self.clears)
+            .field("pass_through", &self.pass_through)
             .field("captures", &self.capture_key.is_some())
             .finish()
     }

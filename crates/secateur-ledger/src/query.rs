@@ -37,21 +37,13 @@ impl Filter {
     }
 }
 
-/// A row's place in the list, newest first: strictly older rows come after it, strictly newer ones before.
+/// A row's place in the list, by its id: strictly older rows come after it, strictly newer ones before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct After {
-    /// The row's time.
-    pub at: Millis,
-    /// Its id.
-    pub id: String,
-}
+pub struct After(pub String);
 
 impl From<&Row> for After {
     fn from(row: &Row) -> Self {
-        Self {
-            at: row.at,
-            id: row.id.clone(),
-        }
+        Self(row.id.clone())
     }
 }
 
@@ -67,8 +59,24 @@ pub enum GroupBy {
     Stack,
     /// Per model.
     Model,
+    /// Per client key.
+    Key,
     /// Per day, UTC, `2026-11-16`.
     Day,
+}
+
+impl GroupBy {
+    /// The column of `daily`; `None`: all are one group.
+    pub(crate) fn column(self) -> Option<&'static str> {
+        Some(match self {
+            Self::All => return None,
+            Self::Workload => "workload",
+            Self::Stack => "stack",
+            Self::Model => "model",
+            Self::Key => "key_name",
+            Self::Day => "day",
+        })
+    }
 }
 
 /// Sums over rows.
@@ -86,6 +94,8 @@ pub struct Totals {
     pub struck: u64,
     /// Of these, answered with a status of 400 or more, or not at all.
     pub errors: u64,
+    /// Of these, answered by a model at an unknown cost: no sum of dollars has them.
+    pub unpriced: u64,
     /// Characters in.
     pub chars_before: u64,
     /// Characters out.

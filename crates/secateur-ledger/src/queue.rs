@@ -7,18 +7,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::ingest::Sight;
-use crate::lanes::{Lanes, LikeWhat, Taken};
 use crate::late_plan::LatePlan;
-use crate::plain::Figures;
 use crate::record::Record;
-use crate::sheaf::Sheaf;
-use crate::store::Database;
 
-/// Records in one transaction, if each is as much work as a row by itself.
-pub(crate) const BATCH_WORK: usize = 2_000;
-/// As many rows that the database keeps in one piece are as much work as one by itself.
-const ROWS_IN_A_PIECE: usize = 2;
+/// Records in one transaction.
+pub(crate) const BATCH_RECORDS: usize = 2_000;
 /// Bytes in one transaction, roughly.
 const BATCH_BYTES: usize = 8 << 20;
 /// Bytes of all that waits.
@@ -40,7 +33,6 @@ pub(crate) struct InFlight {
     pub(crate) count: usize,
     pub(crate) since: Instant,
     pub(crate) state: Flight,
-    pub(crate) sight: Sight,
     pub(crate) is_taken: bool,
     pub(crate) is_spooled: bool,
 }
@@ -51,14 +43,31 @@ pub(crate) struct Waiting {
     record: Record,
     plan: Option<LatePlan>,
     bytes: usize,
-    /// In rows.
-    work: usize,
 }
 
 impl Waiting {
+    pub(crate) fn new(record: Record, plan: Option<LatePlan>) -> Self {
+        let bytes = record.bytes() + plan.as_ref().map_or(0, LatePlan::bytes);
+        Self {
+            record,
+            plan,
+            bytes,
+        }
+    }
+
     /// Whether its plan is still to be made.
     pub(crate) fn takes_long(&self) -> bool {
         self.plan.is_some()
+    }
+
+    /// Whether it is the row of a request that no mechanic touched.
+    pub(crate) fn is_passed_through(&self) -> bool {
+        matches!(&self.record, Record::Row(row) if row.is_passed_through())
+    }
+
+    /// The record alone, for whom the plan does not matter.
+    pub(crate) fn without_plan(self) -> Record {
+        self.record
     }
 
     /// The whole record. Takes a while; not for where somebody waits for the queue.
@@ -76,9 +85,8 @@ pub(crate) struct State {
     /// How many these are.
     len: usize,
     bytes: usize,
-    work: usize,
-    /// Records that make a batch, however little work they are.
-    full_rows: usize,
+    /// Records that make a batch.
+    full: usize,
     /// Records ever accepted, taken out, and settled.
     pub(crate) accepted: u64,
     pub(crate) taken: u64,
@@ -97,34 +105,28 @@ impl State {
         self.len
     }
 
-    /// What there is to do, in rows.
-    pub(crate) fn work(&self) -> usize {
-        self.work
-    }
-
     pub(crate) fn is_due(&self) -> bool {
         self.len > 0 && (self.is_full() || self.taken < self.flush_to)
     }
 
-    /// Whether there is a batch of it. A queue that is small in rows must not run full before that.
+    /// Whether there is a batch of it.
     fn is_full(&self) -> bool {
-        self.work >= BATCH_WORK || self.len >= self.full_rows
+        self.len >= self.full
     }
 
     /// What fits into one batch. All of it at once, if it does: whoever is interrupted here keeps requests waiting.
     pub(crate) fn take_batch(&mut self) -> VecDeque<Waiting> {
-        let (mut taken, mut bytes, mut work) = (self.len, self.bytes, self.work);
-        let batch = if work <= BATCH_WORK && bytes <= BATCH_BYTES {
+        let (mut taken, mut bytes) = (self.len, self.bytes);
+        let batch = if taken <= BATCH_RECORDS && bytes <= BATCH_BYTES {
             let room = VecDeque::with_capacity(self.records.len());
             std::mem::replace(&mut self.records, room)
         } else {
-            (taken, bytes, work) = (0, 0, 0);
+            (taken, bytes) = (0, 0);
             let fits = |waiting: &&Waiting| {
-                let is_room = work < BATCH_WORK && bytes < BATCH_BYTES;
+                let is_room = taken < BATCH_RECORDS && bytes < BATCH_BYTES;
                 if is_room {
                     taken += waiting.record.count();
                     bytes += waiting.bytes;
-                    work += waiting.work;
                 }
                 is_room
             };
@@ -133,7 +135,6 @@ impl State {
         };
         self.len = self.len.saturating_sub(taken);
         self.bytes = self.bytes.saturating_sub(bytes);
-        self.work = self.work.saturating_sub(work);
         self.taken += taken as u64;
         batch
     }
@@ -144,7 +145,6 @@ impl State {
             self.taken -= record.record.count() as u64;
             self.len += record.record.count();
             self.bytes += record.bytes;
-            self.work += record.work;
             self.records.push_front(record);
         }
     }
@@ -159,42 +159,21 @@ pub(crate) struct Queue {
     pub(crate) for_writer: Condvar,
     /// Counts settled records.
     settled: tokio::sync::watch::Sender<u64>,
-    /// What comes before the queue.
-    lanes: Lanes,
     max_rows: usize,
-    /// Whether the database keeps sheaves in one piece.
-    keeps_pieces: bool,
 }
 
 impl Queue {
-    pub(crate) fn new(max_rows: usize, database: Database) -> Self {
+    pub(crate) fn new(max_rows: usize) -> Self {
         Self {
             state: Mutex::new(State {
-                full_rows: (max_rows / 4).max(1),
+                // A small queue must not run full before there is a batch.
+                full: BATCH_RECORDS.min(max_rows / 4).max(1),
                 ..State::default()
             }),
             for_mover: Condvar::new(),
             for_writer: Condvar::new(),
             settled: tokio::sync::watch::Sender::new(0),
-            lanes: Lanes::new(max_rows),
             max_rows: max_rows.max(1),
-            keeps_pieces: database == Database::Sqlite,
-        }
-    }
-
-    pub(crate) fn waiting(&self, record: Record, plan: Option<LatePlan>) -> Waiting {
-        let bytes = record.bytes() + plan.as_ref().map_or(0, LatePlan::bytes);
-        let work = match &record {
-            Record::Sheaf(sheaf) if self.keeps_pieces && sheaf.is_a_bundle() => {
-                sheaf.len().div_ceil(ROWS_IN_A_PIECE)
-            }
-            other => other.count(),
-        };
-        Waiting {
-            record,
-            plan,
-            bytes,
-            work,
         }
     }
 
@@ -205,8 +184,8 @@ impl Queue {
 
     /// Whether there was room.
     pub(crate) fn push(&self, record: Record, plan: Option<LatePlan>) -> bool {
-        let record = self.waiting(record, plan);
-        let (count, bytes, work) = (record.record.count(), record.bytes, record.work);
+        let record = Waiting::new(record, plan);
+        let (count, bytes) = (record.record.count(), record.bytes);
         let mut state = self.lock();
         if state.is_closed || state.len + count > self.max_rows || state.bytes + bytes > QUEUE_BYTES
         {
@@ -216,7 +195,6 @@ impl Queue {
         state.records.push_back(record);
         state.len += count;
         state.bytes += bytes;
-        state.work += work;
         state.accepted += count as u64;
         let is_full = state.is_full();
         drop(state);
@@ -226,38 +204,10 @@ impl Queue {
         true
     }
 
-    /// A request that no mechanic looked at; how many records found no room.
-    pub(crate) fn push_plain(&self, id: &str, like: LikeWhat<'_>, own: Figures) -> usize {
-        let mut lost = 0;
-        let hand_on = |sheaf| lost = self.push_sheaf(sheaf);
-        match self.lanes.add(id, like, own, hand_on) {
-            Taken::Waits => lost,
-            Taken::Alone(record) => usize::from(!self.push(record, None)),
-            Taken::Refused => 1,
-        }
-    }
-
-    fn push_sheaf(&self, sheaf: Sheaf) -> usize {
-        let count = sheaf.len();
-        if self.push(Record::Sheaf(sheaf), None) {
-            0
-        } else {
-            count
-        }
-    }
-
-    /// Takes in what waits before the queue; how many records found no room.
-    pub(crate) fn empty_lanes(&self) -> usize {
-        let mut lost = 0;
-        self.lanes.empty(|sheaf| lost += self.push_sheaf(sheaf));
-        lost
-    }
-
     /// Records that are neither in the database nor in the spool.
     pub(crate) fn unsettled(&self) -> usize {
-        let before = self.lanes.rows();
         let state = self.lock();
-        before + usize::try_from(state.accepted - state.settled).unwrap_or(usize::MAX)
+        usize::try_from(state.accepted - state.settled).unwrap_or(usize::MAX)
     }
 
     /// Whether it is so full that waiting for the database risks losing records.
@@ -274,7 +224,7 @@ impl Queue {
         self.settled.subscribe()
     }
 
-    /// Wants everything accepted so far out; up to where that is. Nothing of it may be left in the lanes.
+    /// Wants everything accepted so far out; up to where that is.
     pub(crate) fn want_flush(&self) -> u64 {
         let mut state = self.lock();
         state.flush_to = state.accepted;
@@ -284,26 +234,24 @@ impl Queue {
         up_to
     }
 
-    /// Takes in what waits before the queue, and nothing more; how many records found no room.
-    pub(crate) fn close(&self) -> usize {
-        let mut lost = 0;
-        self.lanes.close(|sheaf| lost += self.push_sheaf(sheaf));
+    /// Nothing is taken any more.
+    pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
         state.flush_to = state.accepted;
         drop(state);
         self.for_mover.notify_all();
         self.for_writer.notify_all();
-        lost
     }
 
     pub(crate) fn wait<'a>(
         &self,
-        bell: &Condvar,
+        signal: &Condvar,
         state: MutexGuard<'a, State>,
         time: Duration,
     ) -> MutexGuard<'a, State> {
-        bell.wait_timeout(state, time)
+        signal
+            .wait_timeout(state, time)
             .map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state)
     }
 }

@@ -1,13 +1,14 @@
 //! What goes through the queue, made fit for any database on the way in.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 
 use crate::control::Score;
 use crate::late_plan::LatePlan;
-use crate::number::LAST_TIME;
-use crate::row::Row;
+use crate::rollup::Rollup;
+use crate::row::{LAST_TIME, Millis, Row, id_time};
 use crate::shadow::ShadowCall;
-use crate::sheaf::Sheaf;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
 pub(crate) const MAX_PLAN_BYTES: usize = 256 * 1024;
@@ -18,12 +19,21 @@ const MAX_NAME_BYTES: usize = 256;
 /// Most steps of a row.
 const MAX_STEPS: usize = 64;
 
+/// What several requests add to the sums, in place of their rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AddedSums {
+    /// Unique: sums that are replayed with it are added once.
+    pub(crate) id: String,
+    pub(crate) at: Millis,
+    /// How many requests.
+    pub(crate) requests: usize,
+    pub(crate) rollup: Rollup,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Record {
     Row(Box<Row>),
-    /// Many rows. In the spool each is one by itself.
-    #[serde(skip)]
-    Sheaf(Sheaf),
+    Sums(Box<AddedSums>),
     Score(Score),
     Shadow(ShadowCall),
 }
@@ -35,15 +45,31 @@ impl Record {
         Self::Row(Box::new(row))
     }
 
-    /// How many it is.
+    /// What so many requests add to the sums, under an id of its own.
+    pub(crate) fn sums(rollup: Rollup, requests: usize, at: Millis) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut random = [0; 8];
+        // Where there are no random numbers, the process and its own count have to do.
+        let _ = getrandom::fill(&mut random);
+        let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let random = u64::from_ne_bytes(random);
+        Self::Sums(Box::new(AddedSums {
+            id: format!("{}-{process:x}-{next:x}-{random:016x}", id_time(at)),
+            at,
+            requests,
+            rollup,
+        }))
+    }
+
+    /// How many recorded things it stands for.
     pub(crate) fn count(&self) -> usize {
         match self {
-            Self::Sheaf(sheaf) => sheaf.len(),
+            Self::Sums(sums) => sums.requests,
             _ => 1,
         }
     }
 
-    /// How many all of them are.
+    /// The same of all of them together.
     pub(crate) fn count_all(records: &[Self]) -> usize {
         records.iter().map(Self::count).sum()
     }
@@ -56,7 +82,7 @@ impl Record {
                 let steps: usize = row.steps.iter().map(|step| 80 + text(&step.skipped)).sum();
                 size_of::<Row>() + 200 + steps + text(&row.plan) + text(&row.failed_open)
             }
-            Self::Sheaf(sheaf) => sheaf.bytes(),
+            Self::Sums(sums) => size_of::<AddedSums>() + sums.rollup.bytes(),
             Self::Score(score) => {
                 size_of::<Score>() + score.workload.len() + score.stack.len() + 64
             }
@@ -106,7 +132,7 @@ impl Record {
 
 /// Texts cut to their limits, without the NUL characters that PostgreSQL cannot hold; numbers that are none
 /// become nothing.
-pub(crate) fn fit_row(row: &mut Row) {
+fn fit_row(row: &mut Row) {
     row.at = row.at.clamp(0, LAST_TIME);
     for text in [
         &mut row.id,
@@ -164,25 +190,13 @@ fn fit_option(text: &mut Option<String>, max_bytes: usize) {
 }
 
 fn fit_text(text: &mut String, max_bytes: usize) {
-    if has_nul(text.as_bytes()) {
+    if text.as_bytes().contains(&0) {
         *text = text.replace('\0', "\u{fffd}");
     }
     if text.len() > max_bytes {
         let end = text.floor_char_boundary(max_bytes);
         text.truncate(end);
     }
-}
-
-/// Eight bytes at a time: most texts are shorter than what it takes to start a search.
-fn has_nul(text: &[u8]) -> bool {
-    const LOWEST: u64 = 0x0101_0101_0101_0101;
-    const HIGHEST: u64 = LOWEST << 7;
-    let (words, rest) = text.as_chunks();
-    let nul = |found: u64, word: &[u8; 8]| {
-        let word = u64::from_le_bytes(*word);
-        found | word.wrapping_sub(LOWEST) & !word & HIGHEST
-    };
-    words.iter().fold(0, nul) != 0 || rest.contains(&0)
 }
 
 #[cfg(test)]
@@ -217,19 +231,5 @@ mod tests {
         assert_eq!(row.model.as_deref(), Some("a\u{fffd}b"));
         assert_eq!(row.id.len(), MAX_NAME_BYTES);
         assert_eq!(row.receipt.saved_usd, None);
-    }
-
-    #[test]
-    fn a_nul_is_found_wherever_it_is() {
-        for length in 0..40 {
-            let mut text: Vec<u8> = [0x80, 0x01, 0xff, b'a'].repeat(10);
-            text.truncate(length);
-            assert!(!has_nul(&text), "{text:?}");
-            for at in 0..length {
-                let before = std::mem::take(&mut text[at]);
-                assert!(has_nul(&text), "{text:?}");
-                text[at] = before;
-            }
-        }
     }
 }

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::alike::Alike;
-
 /// Milliseconds since 1970-01-01 UTC.
 pub type Millis = i64;
 
@@ -72,11 +70,12 @@ pub struct ReceiptRow {
     pub saved_usd: Option<f64>,
 }
 
-/// See the module.
+/// One request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The request's id, as in `x-secateur-request-id`. Unique: what is replayed with it is the same row.
+    /// The request's id, as in `x-secateur-request-id`. Unique: what is replayed with it is the same row. It begins with
+    /// [`id_time`] of `at`: rows are listed, filtered by time and removed in the order of their ids.
     pub id: String,
     /// When it came in.
     pub at: Millis,
@@ -153,56 +152,74 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether a mechanic looked at it: else there is nothing to say.
-    pub(crate) fn has_change(&self) -> bool {
-        let receipt = &self.receipt;
-        !self.steps.is_empty()
-            || self.turns_removed + self.rag_kept + self.rag_dropped > 0
-            || self.compress.is_some()
-            || [
-                self.chars_before,
-                self.chars_after,
-                self.messages_before,
-                self.messages_after,
-                self.first_edit_at,
-                receipt.predicted_tokens_before,
-                receipt.predicted_tokens_after,
-                receipt.predicted_cache_read,
-                receipt.predicted_cache_write,
-            ]
-            .iter()
-            .any(Option::is_some)
-            || receipt.tokens_saved.is_some()
-            || [
-                receipt.predicted_usd_without,
-                receipt.predicted_usd_with,
-                receipt.break_even_turns,
-                receipt.saved_usd,
-            ]
-            .iter()
-            .any(Option::is_some)
+    /// Whether the list filter for trouble finds it: the client got an error or nothing, the original went out in doubt, or
+    /// the provider rejected what was changed.
+    #[must_use]
+    pub fn is_trouble(&self) -> bool {
+        self.is_error() || self.failed_open.is_some() || !self.struck_stack.is_empty()
     }
 
-    /// What it has in common with others.
-    pub(crate) fn alike(&self) -> Alike<'_> {
-        Alike {
-            status: self.status,
-            upstream_status: self.upstream_status,
-            is_stream: self.is_stream,
-            held_out: self.held_out,
-            bypassed: self.bypassed,
-            tokens_are_exact: self.receipt.tokens_are_exact,
-            workload: &self.workload,
-            model: self.model.as_deref(),
-            stack: &self.stack,
-            provider: &self.provider,
-            dialect: self.dialect.as_deref(),
-            key: self.key.as_deref(),
-            ended: &self.ended,
-            routed_to: self.routed_to.as_deref(),
-            failed_open: self.failed_open.as_deref(),
-            struck_stack: &self.struck_stack,
-            price_date: self.receipt.price_date.as_deref(),
+    /// Whether the client got an error, or nothing (0).
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.status >= 400 || self.status == 0
+    }
+
+    /// Whether a model answered and the cost is unknown: the model has no price, or the provider counted no tokens.
+    #[must_use]
+    pub fn is_unpriced(&self) -> bool {
+        self.dialect.is_some() && !self.is_error() && self.receipt.actual_usd.is_none()
+    }
+
+    /// Whether no mechanic touched it: it went out as it came, and none failed or was rejected on the way.
+    #[must_use]
+    pub fn is_passed_through(&self) -> bool {
+        self.stack.is_empty() && self.struck_stack.is_empty() && self.failed_open.is_none()
+    }
+}
+
+/// Hexadecimal digits of the time in an id.
+const TIME_DIGITS: usize = 11;
+/// The last moment that these can hold, in the year 2527.
+pub(crate) const LAST_TIME: Millis = (1 << (4 * TIME_DIGITS)) - 1;
+
+/// What the id of a request of this time begins with: milliseconds since 1970 in 11 hexadecimal digits, so that ids sort
+/// by time.
+#[must_use]
+pub fn id_time(at: Millis) -> String {
+    format!("{:0TIME_DIGITS$x}", at.clamp(0, LAST_TIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time() {
+        let times = [-5, 0, 1, 1_794_787_200_000, LAST_TIME - 1, LAST_TIME];
+        let ids = times.map(id_time);
+        assert!(ids.is_sorted() && ids.iter().all(|id| id.len() == TIME_DIGITS));
+        assert_eq!(id_time(i64::MAX), id_time(LAST_TIME));
+    }
+
+    #[test]
+    fn an_answer_without_a_price_is_unpriced_and_an_error_is_not() {
+        let answered = Row {
+            dialect: Some("openai-chat".into()),
+            status: 200,
+            ..Row::default()
+        };
+        assert!(answered.is_unpriced());
+        let changes: [fn(&mut Row); 4] = [
+            |row| row.receipt.actual_usd = Some(0.0),
+            |row| row.status = 429,
+            |row| row.status = 0,
+            |row| row.dialect = None,
+        ];
+        for change in changes {
+            let mut row = answered.clone();
+            change(&mut row);
+            assert!(!row.is_unpriced(), "{row:?}");
         }
     }
 }

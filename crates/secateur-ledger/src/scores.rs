@@ -1,27 +1,29 @@
 //! Scores of answers, and what happened to stacks, as they are stored and asked for.
 
+use std::sync::LazyLock;
+
 use crate::control::{Score, StackEvent, StackEventKind};
 use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
 use crate::query::DayScore;
 use crate::row::Millis;
-use crate::store::{Kind, Store, Table, Value};
+use crate::store::{Store, Table, Value};
 
-pub(crate) const SCORE: Table = Table {
-    name: "score",
-    columns: &[
-        ("id", Kind::Text),
-        ("at_ms", Kind::Int),
-        ("request_id", Kind::Text),
-        ("workload", Kind::Text),
-        ("stack", Kind::Text),
-        ("scorer", Kind::Text),
-        ("score", Kind::Real),
-    ],
-};
+pub(crate) static SCORE: LazyLock<Table> = LazyLock::new(|| {
+    let columns = vec![
+        "id",
+        "at_ms",
+        "request_id",
+        "workload",
+        "stack",
+        "scorer",
+        "score",
+    ];
+    Table::new("score", columns)
+});
 
-pub(crate) fn values(score: &Score) -> Vec<Value<'_>> {
-    vec![
+pub(crate) fn values<'s>(score: &'s Score, out: &mut Vec<Value<'s>>) {
+    out.extend([
         Value::text(&score.id),
         Value::Int(score.at),
         Value::maybe_text(score.request.as_deref()),
@@ -29,7 +31,7 @@ pub(crate) fn values(score: &Score) -> Vec<Value<'_>> {
         Value::text(&score.stack),
         Value::text(&score.scorer),
         Value::Real(score.score),
-    ]
+    ]);
 }
 
 /// Newest first.

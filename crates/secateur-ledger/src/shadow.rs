@@ -1,11 +1,13 @@
 //! What it cost to compare answers: one row for each request that was also sent unchanged.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
 use crate::row::Millis;
-use crate::store::{Kind, Store, Table, Value};
+use crate::store::{Store, Table, Value};
 
 /// One request that was sent a second time, unchanged, to compare the answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,25 +37,19 @@ pub struct ShadowCost {
     pub usd: f64,
 }
 
-pub(crate) const SHADOW_CALL: Table = Table {
-    name: "shadow_call",
-    columns: &[
-        ("id", Kind::Text),
-        ("at_ms", Kind::Int),
-        ("workload", Kind::Text),
-        ("stack", Kind::Text),
-        ("usd", Kind::Real),
-    ],
-};
+pub(crate) static SHADOW_CALL: LazyLock<Table> = LazyLock::new(|| {
+    let columns = vec!["id", "at_ms", "workload", "stack", "usd"];
+    Table::new("shadow_call", columns)
+});
 
-pub(crate) fn values(call: &ShadowCall) -> Vec<Value<'_>> {
-    vec![
+pub(crate) fn values<'c>(call: &'c ShadowCall, out: &mut Vec<Value<'c>>) {
+    out.extend([
         Value::text(&call.id),
         Value::Int(call.at),
         Value::text(&call.workload),
         Value::text(&call.stack),
         Value::Real(call.usd),
-    ]
+    ]);
 }
 
 /// Oldest day first, then by workload.

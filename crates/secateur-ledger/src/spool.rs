@@ -82,7 +82,7 @@ impl Spool {
         for path in paths {
             let bytes = fs::read(path)?;
             found_bytes += bytes.len() as u64;
-            found_records += frame::read(&bytes).records.len();
+            found_records += Record::count_all(&frame::read(&bytes).records);
         }
         self.bytes += found_bytes;
         self.records += found_records;

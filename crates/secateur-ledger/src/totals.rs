@@ -1,16 +1,15 @@
 //! Sums over rows: from the daily roll-ups wherever the filter lets whole days through, from the rows
 //! themselves for the rest.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::error::LedgerError;
-use crate::listing::{Sql, all_of, bundles, row_terms, series_terms, view};
+use crate::listing::{Sql, Towards, all_of, row_terms, series_terms};
 use crate::moment::{DAY_MS, day_of};
 use crate::query::{Filter, GroupBy, Totals};
-use crate::rollup::{SUMS, add_row, add_totals, totals_from};
 use crate::row::Millis;
-use crate::store::{Database, Store, Value};
+use crate::store::{Store, Value};
+use crate::sums::{self, SUMS};
 
 /// By the group's name.
 pub(crate) fn totals(
@@ -59,16 +58,13 @@ pub(crate) fn totals(
 type Groups = BTreeMap<String, Totals>;
 
 fn add(groups: &mut Groups, totals: &Totals) {
-    add_totals(sum_of(groups, &totals.group), totals);
-}
-
-/// The sums of a group, which may be new.
-fn sum_of<'g>(groups: &'g mut Groups, group: &str) -> &'g mut Totals {
-    let new = |group: &String| Totals {
-        group: group.clone(),
-        ..Totals::default()
-    };
-    groups.entry(group.to_owned()).or_insert_with_key(new)
+    let sum = groups
+        .entry(totals.group.clone())
+        .or_insert_with(|| Totals {
+            group: totals.group.clone(),
+            ..Totals::default()
+        });
+    sums::add_totals(sum, totals);
 }
 
 fn from_days(
@@ -93,17 +89,8 @@ fn from_days(
             sql.bind(Value::owned(day_of(end * DAY_MS)))
         ));
     }
-    let sums: Vec<String> = SUMS
-        .iter()
-        .map(|&(name, is_real, _)| sum(name, is_real))
-        .collect();
-    let group = match by {
-        GroupBy::All => "''",
-        GroupBy::Workload => "workload",
-        GroupBy::Stack => "stack",
-        GroupBy::Model => "model",
-        GroupBy::Day => "day",
-    };
+    let sums: Vec<String> = SUMS.iter().map(|sum| sum.sql(sum.name)).collect();
+    let group = by.column().unwrap_or("''");
     let text = format!(
         "SELECT {group}, {} FROM daily{}{}",
         sums.join(", "),
@@ -111,7 +98,7 @@ fn from_days(
         group_by(by, group)
     );
     for found in store.query(&text, &sql.values)? {
-        add(groups, &totals_from(found)?);
+        add(groups, &sums::read(found)?);
     }
     Ok(())
 }
@@ -124,45 +111,26 @@ fn from_rows(
 ) -> Result<(), LedgerError> {
     let mut sql = Sql::default();
     let mut terms = series_terms(&mut sql, filter);
-    terms.extend(row_terms(&mut sql, store.database(), filter));
-    let sums: Vec<String> = SUMS
-        .iter()
-        .map(|&(_, is_real, of_row)| sum(of_row, is_real))
-        .collect();
-    let day = format!("CAST(at_ms / {DAY_MS} AS TEXT)");
+    terms.extend(row_terms(&mut sql, filter, None, Towards::Older));
+    let sums: Vec<String> = SUMS.iter().map(|sum| sum.sql(sum.of_row)).collect();
     let group = match by {
-        GroupBy::All => "''",
-        GroupBy::Workload => "workload",
-        GroupBy::Stack => "stack",
-        GroupBy::Model => "model",
-        GroupBy::Day => &day,
+        GroupBy::Day => format!("CAST(at_ms / {DAY_MS} AS TEXT)"),
+        GroupBy::Key => "COALESCE(key_name, '')".into(),
+        other => other.column().unwrap_or("''").into(),
     };
     let text = format!(
-        "SELECT {group}, {} FROM {}{}{}",
+        "SELECT {group}, {} FROM audit{}{}",
         sums.join(", "),
-        view(store.database()),
         all_of(&terms),
-        group_by(by, group)
+        group_by(by, &group)
     );
     for found in store.query(&text, &sql.values)? {
-        let mut totals = totals_from(found)?;
+        let mut totals = sums::read(found)?;
         if by == GroupBy::Day {
             let number: Millis = totals.group.parse().unwrap_or(0);
             totals.group = day_of(number * DAY_MS);
         }
         add(groups, &totals);
-    }
-    if store.database() == Database::Sqlite {
-        bundles::each(store, filter, |row, own| {
-            let group = match by {
-                GroupBy::All => Cow::Borrowed(""),
-                GroupBy::Workload => row.workload.as_str().into(),
-                GroupBy::Stack => row.stack.as_str().into(),
-                GroupBy::Model => row.model.as_deref().unwrap_or_default().into(),
-                GroupBy::Day => day_of(own.at).into(),
-            };
-            add_row(sum_of(groups, &group), row, own);
-        })?;
     }
     Ok(())
 }
@@ -172,14 +140,5 @@ fn group_by(by: GroupBy, group: &str) -> String {
     match by {
         GroupBy::All => " HAVING COUNT(*) > 0".into(),
         _ => format!(" GROUP BY {group}"),
-    }
-}
-
-/// PostgreSQL adds whole numbers up to a type of its own; the cast brings it back.
-fn sum(of: &str, is_real: bool) -> String {
-    if is_real {
-        format!("COALESCE(SUM({of}), 0.0)")
-    } else {
-        format!("CAST(COALESCE(SUM({of}), 0) AS BIGINT)")
     }
 }

@@ -7,7 +7,9 @@ mod suite;
 use std::time::Duration;
 
 use secateur_ledger::moment::{DAY_MS, now};
-use secateur_ledger::{CaptureLimits, CapturedCut, Filter, Ledger, LedgerOptions, Recalled, Row};
+use secateur_ledger::{
+    CaptureLimits, CapturedCut, Filter, Ledger, LedgerOptions, Recalled, Row, id_time,
+};
 use suite::{open, options, row};
 
 const WEEKS: CaptureLimits = CaptureLimits {
@@ -20,10 +22,9 @@ async fn aged(folder: &std::path::Path) -> String {
     let url = format!("sqlite:{}", folder.join("ledger.db").display());
     let ledger = open(&url, &folder.join("spool")).await;
     ledger.set_capture_limits("agent", WEEKS);
-    ledger.record(Row {
-        at: now() - 100 * DAY_MS,
-        ..row(1)
-    });
+    let at = now() - 100 * DAY_MS;
+    let id = id_time(at);
+    ledger.record(Row { id, at, ..row(1) });
     ledger.flush().await;
     let cut = CapturedCut {
         id: "cut".into(),

@@ -1,7 +1,7 @@
 //! How fast the ledger takes rows and answers. `cargo run --release -p lab-ledger -- --rows 10000000 --write`
 //!
 //! Options: `--rows N` (default 1,000,000), `--passed` (nine of ten requests pass as they came, in bursts; else a mechanic looks at
-//! all), `--only sqlite|postgres`, `--dir FOLDER` for the databases (default: temporary), `--write` puts the table into
+//! all), `--sums` (those that pass leave sums and no rows), `--only sqlite|postgres`, `--dir FOLDER` for the databases (default: temporary), `--write` puts the table into
 //! RESULTS.md, in place of the one of the same options.
 
 #![expect(
@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use secateur_ledger::testing::Postgres;
-use secateur_ledger::{After, Filter, GroupBy, Ledger, LedgerOptions, Row};
+use secateur_ledger::{After, Filter, GroupBy, Ledger, LedgerOptions, PassThrough, Row, id_time};
 
 struct Options {
     rows: u64,
     passed: bool,
+    sums: bool,
     only: Option<String>,
     dir: Option<PathBuf>,
     write: bool,
@@ -32,6 +33,7 @@ fn options() -> Options {
     let mut options = Options {
         rows: 1_000_000,
         passed: false,
+        sums: false,
         only: None,
         dir: None,
         write: false,
@@ -42,11 +44,12 @@ fn options() -> Options {
         match arg.as_str() {
             "--rows" => options.rows = value().parse().expect("--rows wants a number"),
             "--passed" => options.passed = true,
+            "--sums" => options.sums = true,
             "--only" => options.only = Some(value()),
             "--dir" => options.dir = Some(value().into()),
             "--write" => options.write = true,
             other => panic!(
-                "unknown option {other}: --rows N, --passed, --only sqlite|postgres, --dir FOLDER, --write"
+                "unknown option {other}: --rows N, --passed, --sums, --only sqlite|postgres, --dir FOLDER, --write"
             ),
         }
     }
@@ -119,6 +122,9 @@ fn command(options: &Options) -> String {
     if options.passed {
         command += " --passed";
     }
+    if options.sums {
+        command += " --sums";
+    }
     if let Some(only) = &options.only {
         let _ = write!(command, " --only {only}");
     }
@@ -153,17 +159,16 @@ async fn measure(url: &str, spool: &Path, options: &Options) -> Vec<(String, Str
     };
     let options = LedgerOptions {
         keep_days: 0,
+        pass_through: if options.sums {
+            PassThrough::Sums
+        } else {
+            PassThrough::Rows
+        },
         ..LedgerOptions::new(url, spool)
     };
     let ledger = Ledger::open(options).await.expect("the ledger opens");
-    let mut figures = vec![(
-        "rows taken per second".to_owned(),
-        fill(&ledger, count, make).await,
-    )];
-    let middle = After {
-        at: rows::START + 15 * 86_400_000,
-        id: "8".into(),
-    };
+    let mut figures = fill(&ledger, count, make).await;
+    let middle = After(id_time(rows::START + 15 * 86_400_000));
     let all = Filter::default();
     let workload = Filter {
         workload: Some("agent".into()),
@@ -248,8 +253,9 @@ async fn measure(url: &str, spool: &Path, options: &Options) -> Vec<(String, Str
 }
 
 /// Recording never waits, so the load does: a proxy's requests come over time.
-async fn fill(ledger: &Ledger, count: u64, make: fn(u64, u64) -> Row) -> String {
-    let start = Instant::now();
+async fn fill(ledger: &Ledger, count: u64, make: fn(u64, u64) -> Row) -> Vec<(String, String)> {
+    let making = cpu_of_making(count, make);
+    let (start, cpu) = (Instant::now(), cpu_seconds());
     let mut told = Instant::now();
     for number in 0..count {
         ledger.record(make(number, count));
@@ -267,7 +273,34 @@ async fn fill(ledger: &Ledger, count: u64, make: fn(u64, u64) -> Row) -> String 
         assert_eq!(ledger.stats().lost, 0, "{:?}", ledger.stats());
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    format!("{:.0}", count as f64 / start.elapsed().as_secs_f64())
+    let rate = count as f64 / start.elapsed().as_secs_f64();
+    let cpu = (cpu_seconds() - cpu) / count as f64 - making;
+    vec![
+        ("rows taken per second".to_owned(), format!("{rate:.0}")),
+        (
+            "µs of this process's CPU per row, recording and writing".to_owned(),
+            format!("{:.1}", cpu * 1e6),
+        ),
+    ]
+}
+
+/// CPU seconds for making one of the rows, which is no work of the ledger's.
+fn cpu_of_making(count: u64, make: fn(u64, u64) -> Row) -> f64 {
+    let (start, sample) = (cpu_seconds(), count.min(500_000));
+    for number in 0..sample {
+        std::hint::black_box(make(number, count));
+    }
+    (cpu_seconds() - start) / sample.max(1) as f64
+}
+
+/// CPU time of all threads of this process, from `/proc`; the kernel counts in hundredths of a second.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name in parentheses may have spaces in it.
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    ticks as f64 / 100.0
 }
 
 fn spell(mut times: Vec<Duration>) -> String {

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use postgres::config::SslMode;
 
+use super::Store;
 use super::postgres::Postgres;
 use super::sqlite::Sqlite;
 use super::tls::{Asked, Tls};
-use super::{Database, Store};
 use crate::error::LedgerError;
 use crate::options::without_password;
 
@@ -20,13 +20,6 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    pub(crate) fn database(&self) -> Database {
-        match self {
-            Self::Sqlite(_) => Database::Sqlite,
-            Self::Postgres(..) => Database::Postgres,
-        }
-    }
-
     pub(crate) fn parse(url: &str) -> Result<Self, LedgerError> {
         let wrong = || LedgerError::Url {
             url: without_password(url),

@@ -1,23 +1,16 @@
-//! PostgreSQL, for several replicas that share one ledger. Rows come in by binary COPY into a temporary
-//! table and from there into the real one, so that a row that is there already is left out.
+//! PostgreSQL, for several replicas that share one ledger.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
-use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls, Statement};
 
 use super::tls::Tls;
-use super::value::{Kind, Table, Value};
-use super::{Database, Store};
-use crate::columns::{AUDIT, AUDIT_PLAN, SAVINGS, savings_values, values};
-use crate::entry::Entry;
+use super::{Database, Store, Value};
 use crate::error::LedgerError;
-use crate::ingest::{Sight, pack};
-use crate::row::Row;
 
 /// Statements that are kept prepared on one connection.
 const MAX_PREPARED: usize = 64;
@@ -25,7 +18,6 @@ const MAX_PREPARED: usize = 64;
 pub(crate) struct Postgres {
     client: Client,
     prepared: HashMap<String, Statement>,
-    staged: HashSet<&'static str>,
 }
 
 impl Postgres {
@@ -50,7 +42,6 @@ impl Postgres {
         Ok(Self {
             client,
             prepared: HashMap::new(),
-            staged: HashSet::new(),
         })
     }
 
@@ -64,29 +55,6 @@ impl Postgres {
         let statement = self.client.prepare(sql).map_err(explain)?;
         self.prepared.insert(sql.to_owned(), statement.clone());
         Ok(statement)
-    }
-
-    /// The temporary table that takes what COPY brings. A rollback takes it back; emptied by each commit.
-    fn stage(&mut self, table: &Table) -> Result<(), LedgerError> {
-        if self.staged.contains(table.name) {
-            return Ok(());
-        }
-        let name = table.name;
-        self.script(&format!(
-            "CREATE TEMP TABLE IF NOT EXISTS new_{name} (LIKE {name}) ON COMMIT DELETE ROWS"
-        ))?;
-        self.staged.insert(name);
-        Ok(())
-    }
-}
-
-fn wire_type(kind: Kind) -> Type {
-    match kind {
-        Kind::Bool => Type::BOOL,
-        Kind::Int => Type::INT8,
-        Kind::Real => Type::FLOAT8,
-        Kind::Text => Type::TEXT,
-        Kind::Bytes => Type::BYTEA,
     }
 }
 
@@ -207,96 +175,6 @@ impl Store for Postgres {
     }
 
     fn rollback(&mut self) {
-        // Temporary tables made in the transaction went with it.
-        self.staged.clear();
         let _ = self.client.batch_execute("ROLLBACK");
-    }
-
-    fn insert_new(
-        &mut self,
-        table: &Table,
-        rows: &[Vec<Value<'_>>],
-    ) -> Result<Vec<bool>, LedgerError> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.stage(table)?;
-        let (name, columns) = (table.name, table.column_list(""));
-        let sink = self
-            .client
-            .copy_in(&format!("COPY new_{name} ({columns}) FROM STDIN BINARY"))
-            .map_err(explain)?;
-        let types: Vec<Type> = table
-            .columns
-            .iter()
-            .map(|&(_, kind)| wire_type(kind))
-            .collect();
-        let mut writer = BinaryCopyInWriter::new(sink, &types);
-        for row in rows {
-            writer
-                .write_raw(row.iter().map(|value| value as &(dyn ToSql + Sync)))
-                .map_err(explain)?;
-        }
-        writer.finish().map_err(explain)?;
-        let key = table.columns.first().map_or("id", |&(name, _)| name);
-        let found = self.query(
-            &format!(
-                "INSERT INTO {name} ({columns}) SELECT {columns} FROM new_{name} \
-                 ON CONFLICT DO NOTHING RETURNING {key}"
-            ),
-            &[],
-        )?;
-        let mut new = HashSet::with_capacity(found.len());
-        for row in found {
-            for key in row {
-                new.insert(key.into_text()?);
-            }
-        }
-        // Of two rows with one key in the same batch, the first counts.
-        Ok(rows
-            .iter()
-            .map(|row| matches!(row.first(), Some(Value::Text(key)) if new.remove(key.as_ref())))
-            .collect())
-    }
-
-    /// All in one portion: each is a conversation with the server.
-    fn insert_rows<'r>(
-        &mut self,
-        rows: Vec<Entry<'r>>,
-        _: Sight,
-        rest: &dyn Fn(),
-    ) -> Result<Vec<Entry<'r>>, LedgerError> {
-        let whole: Vec<Row> = rows.iter().map(Entry::row).collect();
-        let table: Vec<Vec<Value<'_>>> = whole.iter().map(values).collect();
-        let is_new = self.insert_new(&AUDIT, &table)?;
-        let new: Vec<&Row> = whole
-            .iter()
-            .zip(&is_new)
-            .filter_map(|(row, &is_new)| is_new.then_some(row))
-            .collect();
-        let plans: Vec<Vec<Value<'_>>> = new
-            .iter()
-            .filter_map(|row| {
-                let plan = pack(row.plan.as_deref()?);
-                rest();
-                Some(vec![
-                    Value::text(&row.id),
-                    Value::Int(row.at),
-                    Value::Bytes(plan.into()),
-                ])
-            })
-            .collect();
-        self.insert_new(&AUDIT_PLAN, &plans)?;
-        let savings: Vec<Vec<Value<'_>>> = new
-            .iter()
-            .filter(|row| !row.stack.is_empty())
-            .map(|row| savings_values(row))
-            .collect();
-        self.insert_new(&SAVINGS, &savings)?;
-        rest();
-        let new = rows.iter().zip(&is_new);
-        Ok(new
-            .filter_map(|(entry, &is_new)| is_new.then_some(*entry))
-            .collect())
     }
 }

@@ -8,14 +8,9 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
-use super::sqlite_rows::Rows;
-use super::value::{Table, Value};
-use super::{Database, Store};
-use crate::entry::Entry;
+use super::{Database, Store, Value};
 use crate::error::LedgerError;
-use crate::ingest::Sight;
 use crate::private;
-use crate::sheaf::Sheaf;
 
 const PAGE_BYTES: u32 = 16 << 10;
 /// What the log may come to before it is brought home, in pages as above.
@@ -23,7 +18,6 @@ const LOG_BYTES: u32 = 8 << 20;
 
 pub(crate) struct Sqlite {
     connection: Connection,
-    rows: Rows,
 }
 
 impl Sqlite {
@@ -44,7 +38,6 @@ impl Sqlite {
         };
         Ok(Self {
             connection: connection?,
-            rows: Rows::new(),
         })
     }
 
@@ -61,8 +54,8 @@ impl Sqlite {
         }
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(Duration::from_secs(5))?;
-        if !read_only {
-            // Of a new file. Two bundles of rows fit into one page, which is written and brought home in one piece.
+        if !read_only && !is_foreign(&connection)? {
+            // Of a new file. Rows are a few hundred bytes; larger pages mean fewer of them to write.
             connection.pragma_update(None, "page_size", PAGE_BYTES)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
@@ -73,6 +66,13 @@ impl Sqlite {
         let cache_kib = if read_only { 64 * 1024 } else { 4 * 1024 };
         set_up(connection, cache_kib)
     }
+}
+
+/// Whether it has tables and none of ours. Nothing about such a file is changed.
+fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master) \
+               AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'meta')";
+    connection.query_row(sql, [], |row| row.get(0))
 }
 
 fn set_up(connection: Connection, cache_kib: i32) -> rusqlite::Result<Connection> {
@@ -94,8 +94,8 @@ fn make_private(path: &Path) {
     }
 }
 
-/// Whether it is the disk's fault, so that the same may succeed later. A folder that is not there is a mistake in the
-/// configuration.
+/// Whether the same may succeed later: it is the disk's fault, or somebody has to put another file there. A folder that
+/// does not exist is a mistake in the configuration.
 fn may_pass(path: &Path, error: &rusqlite::Error) -> bool {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let is_passing = matches!(
@@ -107,6 +107,7 @@ fn may_pass(path: &Path, error: &rusqlite::Error) -> bool {
                 | ErrorCode::SystemIoFailure
                 | ErrorCode::CannotOpen
                 | ErrorCode::ReadOnly
+                | ErrorCode::NotADatabase
         )
     );
     is_passing && folder.is_none_or(Path::is_dir)
@@ -172,7 +173,7 @@ fn value(from: ValueRef<'_>) -> Value<'static> {
     clippy::needless_pass_by_value,
     reason = "the shape that map_err wants"
 )]
-pub(super) fn explain(error: rusqlite::Error) -> LedgerError {
+fn explain(error: rusqlite::Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => {
             LedgerError::BadValue(error.to_string())
@@ -249,41 +250,6 @@ impl Store for Sqlite {
     fn rollback(&mut self) {
         // After some errors SQLite has rolled back by itself; then there is nothing to do.
         let _ = self.connection.execute_batch("ROLLBACK");
-        self.rows.forget();
-    }
-
-    fn insert_new(
-        &mut self,
-        table: &Table,
-        rows: &[Vec<Value<'_>>],
-    ) -> Result<Vec<bool>, LedgerError> {
-        let slots = vec!["?"; table.columns.len()].join(", ");
-        let sql = format!(
-            "INSERT INTO {} ({}) VALUES ({slots}) ON CONFLICT DO NOTHING",
-            table.name,
-            table.column_list("")
-        );
-        let insert = |row: &Vec<Value<'_>>| Ok(self.execute(&sql, row)? == 1);
-        rows.iter().map(insert).collect()
-    }
-
-    fn insert_sheaves(
-        &mut self,
-        sheaves: &[&Sheaf],
-        rest: &dyn Fn(),
-    ) -> Result<Vec<bool>, LedgerError> {
-        self.rows
-            .insert_sheaves(&self.connection, sheaves, rest)
-            .map_err(explain)
-    }
-
-    fn insert_rows<'r>(
-        &mut self,
-        rows: Vec<Entry<'r>>,
-        sight: Sight,
-        rest: &dyn Fn(),
-    ) -> Result<Vec<Entry<'r>>, LedgerError> {
-        self.rows.insert(&self.connection, rows, sight, rest)
     }
 }
 

@@ -4,34 +4,6 @@ use std::borrow::Cow;
 
 use crate::error::LedgerError;
 
-/// A table that rows are inserted into in bulk. The first column is its key.
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [(&'static str, Kind)],
-}
-
-impl Table {
-    /// `id, at_ms, …`, each with a prefix.
-    pub(crate) fn column_list(&self, prefix: &str) -> String {
-        let names: Vec<String> = self
-            .columns
-            .iter()
-            .map(|(name, _)| format!("{prefix}{name}"))
-            .collect();
-        names.join(", ")
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Bool,
-    Int,
-    Real,
-    Text,
-    Bytes,
-}
-
 /// On its way in it borrows what it can; what comes out owns itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'v> {

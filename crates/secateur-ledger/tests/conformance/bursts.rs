@@ -1,6 +1,6 @@
-//! Rows as a busy proxy makes them: in SQLite most of them lie in bundles.
+//! Rows as a busy proxy makes them: many to a millisecond, and in another order than they began.
 
-use secateur_ledger::{After, Filter, Ledger, Row};
+use secateur_ledger::{After, Filter, Ledger, Row, id_time};
 
 use crate::burst;
 use crate::plain_walk::{fits, has_these_pages, has_these_sums, newest_first, without_plans};
@@ -47,9 +47,6 @@ pub(crate) async fn bursts_of_rows_are_found_like_others(url: &str, folder: &std
         assert_eq!(found, rows.iter().filter(|row| fits(&filter, row)).count());
     }
     has_these_pages(&ledger, &newest_first(rows.clone())).await;
-    if let Some(path) = url.strip_prefix("sqlite:") {
-        plain_sql_finds_them(path, &rows);
-    }
 }
 
 pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
@@ -97,10 +94,7 @@ pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
         }
     }
     // Places whose row is gone.
-    let gone = |at| After {
-        at,
-        id: format!("{at:011x}{:016x}", 0),
-    };
+    let gone = |at| After(id_time(at));
     for at in [0, burst - 200, burst + 1, rows[0].at, rows[0].at + 1] {
         let newer = rows.iter().filter(|row| row.at >= at);
         let nearest = newer.clone().count().saturating_sub(50);
@@ -108,66 +102,4 @@ pub(crate) async fn the_way_back_shows_the_pages_of_the_way_there(
         let found = ledger.rows_before(&Filter::default(), &gone(at), 50).await;
         assert_eq!(found.unwrap(), wanted, "{at}");
     }
-}
-
-/// What anybody sees who opens the file: every row, though most lie in bundles.
-pub(crate) fn plain_sql_finds_them(path: &str, rows: &[Row]) {
-    let file = rusqlite::Connection::open(path).unwrap();
-    let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert!(count("SELECT COUNT(*) FROM audit_packed") > 4_000);
-    let sql = "SELECT id || ' ' || at_ms || ' ' || workload || ' ' || model || ' ' || status || ' ' || bytes_after \
-               || ' ' || COALESCE(upstream_head_us, '-') || ' ' || COALESCE(output_tokens, '-') \
-               || ' ' || CAST(ROUND(COALESCE(actual_input_usd, -1) * 1e12) AS INTEGER) FROM audit ORDER BY at_ms, id";
-    let mut all = file.prepare(sql).unwrap();
-    let found: Vec<String> = all
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .collect::<rusqlite::Result<_>>()
-        .unwrap();
-    let count_or_dash =
-        |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
-    let told = |row: &Row| {
-        format!(
-            "{} {} {} {} {} {} {} {} {}",
-            row.id,
-            row.at,
-            row.workload,
-            row.model.as_deref().unwrap_or_default(),
-            row.status,
-            row.bytes_after,
-            count_or_dash(row.upstream_head_us),
-            count_or_dash(row.usage.output),
-            (row.receipt.actual_input_usd.unwrap_or(-1.0) * 1e12).round() as i64,
-        )
-    };
-    assert_eq!(found, rows.iter().map(told).collect::<Vec<_>>());
-    let sql = "SELECT actual_usd, actual_input_usd, input_tokens, cache_read_tokens, cache_write_tokens, response_bytes, \
-               added_us, total_us FROM audit ORDER BY at_ms, id";
-    let mut all = file.prepare(sql).unwrap();
-    let mut found = all.query([]).unwrap();
-    for row in rows {
-        let told = found.next().unwrap().unwrap();
-        let usd = |at| told.get::<_, Option<f64>>(at).unwrap();
-        // To the last bit.
-        let receipt = &row.receipt;
-        assert_eq!(
-            (usd(0), usd(1)),
-            (receipt.actual_usd, receipt.actual_input_usd),
-            "{row:?}"
-        );
-        let count = |at| {
-            told.get::<_, Option<i64>>(at)
-                .unwrap()
-                .map(i64::cast_unsigned)
-        };
-        let usage = [row.usage.input, row.usage.cache_read, row.usage.cache_write];
-        assert_eq!([2, 3, 4].map(count), usage, "{row:?}");
-        let others = [row.response_bytes, row.added_us, row.total_us].map(Some);
-        assert_eq!([5, 6, 7].map(count), others, "{row:?}");
-    }
-    let changed = rows.iter().filter(|row| !row.stack.is_empty()).count();
-    assert_eq!(
-        count("SELECT COUNT(*) FROM optimize_savings"),
-        i64::try_from(changed).unwrap()
-    );
 }

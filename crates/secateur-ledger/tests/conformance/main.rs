@@ -25,7 +25,8 @@ use plain_walk::{
     pages_and_filters_agree_with_a_plain_walk, plain_sums, rounded, sums_agree_with_a_plain_walk,
 };
 use secateur_ledger::{
-    Filter, GroupBy, Ledger, LedgerError, Retired, Row, Score, StackEvent, StackEventKind, Switch,
+    Filter, GroupBy, Ledger, LedgerError, PassThrough, Retired, Row, Score, StackEvent,
+    StackEventKind, Switch, id_time,
 };
 use suite::{MONDAY, open, row};
 
@@ -65,6 +66,7 @@ on_both!(
     captured_text_is_found_until_its_limits_take_it,
     comparisons_and_ended_sessions_are_kept,
     old_rows_go_and_sums_stay,
+    untouched_requests_leave_sums_where_no_rows_are_wanted,
     held_out_sessions_are_compared,
     rows_that_a_database_cannot_hold_harm_nobody,
 );
@@ -102,13 +104,13 @@ async fn rows_come_back_as_they_went_in(url: &str, folder: &std::path::Path) {
     let stacks = ledger.seen(GroupBy::Stack).await.unwrap();
     assert_eq!(stacks, ["", "m1", "m3", "m7"]);
     let bare = Row {
-        id: "bare".into(),
+        id: id_time(0),
         ..Row::default()
     };
     ledger.record(bare.clone());
     ledger.flush().await;
     settled(&ledger).await;
-    assert_eq!(ledger.row("bare").await.unwrap(), Some(bare));
+    assert_eq!(ledger.row(&bare.id).await.unwrap(), Some(bare));
     assert_eq!(ledger.stats().written, 51);
     ledger.close().await;
     let again = open(url, &folder.join("spool")).await;
@@ -289,16 +291,18 @@ fn wall_clock() -> i64 {
     i64::try_from(since.as_millis()).unwrap()
 }
 
+/// The same request at another time.
+fn at_time(row: Row, at: i64) -> Row {
+    let id = format!("{} {}", id_time(at), row.id);
+    Row { id, at, ..row }
+}
+
 async fn old_rows_go_and_sums_stay(url: &str, folder: &std::path::Path) {
     let ledger = open(url, &folder.join("spool")).await;
     for number in 0..1_500 {
-        let at = wall_clock() - 100 * DAY_MS;
-        ledger.record(Row { at, ..row(number) });
+        ledger.record(at_time(row(number), wall_clock() - 100 * DAY_MS));
     }
-    ledger.record(Row {
-        at: wall_clock(),
-        ..row(9_999)
-    });
+    ledger.record(at_time(row(9_999), wall_clock()));
     ledger.flush().await;
     settled(&ledger).await;
     let before = ledger
@@ -329,6 +333,33 @@ async fn old_rows_go_and_sums_stay(url: &str, folder: &std::path::Path) {
             .unwrap(),
         before
     );
+}
+
+async fn untouched_requests_leave_sums_where_no_rows_are_wanted(
+    url: &str,
+    folder: &std::path::Path,
+) {
+    let mut options = suite::options(url, &folder.join("spool"));
+    options.pass_through = PassThrough::Sums;
+    let ledger = Ledger::open(options).await.unwrap();
+    let rows: Vec<Row> = (0..900).map(row).collect();
+    rows.iter().for_each(|row| ledger.record(row.clone()));
+    ledger.flush().await;
+    settled(&ledger).await;
+    assert_eq!((ledger.stats().written, ledger.stats().lost), (900, 0));
+    let touched = |row: &&Row| {
+        !row.stack.is_empty() || !row.struck_stack.is_empty() || row.failed_open.is_some()
+    };
+    let kept = ledger.rows(&Filter::default(), None, 1_000).await.unwrap();
+    let wanted = rows.iter().filter(touched).count();
+    assert!((1..900).contains(&wanted) && kept.iter().all(|row| touched(&row)));
+    assert_eq!(kept.len(), wanted);
+    for by in [GroupBy::All, GroupBy::Model, GroupBy::Key, GroupBy::Day] {
+        let found = ledger.totals(&Filter::default(), by).await.unwrap();
+        let found: Vec<_> = found.iter().map(rounded).collect();
+        let wanted = plain_sums(&rows, &Filter::default(), by);
+        assert_eq!(found, wanted.values().map(rounded).collect::<Vec<_>>());
+    }
 }
 
 async fn held_out_sessions_are_compared(url: &str, folder: &std::path::Path) {

@@ -47,10 +47,9 @@ pub(crate) fn filters() -> Vec<Filter> {
 
 pub(crate) async fn pages_and_filters_agree_with_a_plain_walk(url: &str, folder: &std::path::Path) {
     let (ledger, rows) = filled(url, folder, 3_000).await;
-    // Two rows of the same moment: the id decides.
+    // Two rows of the same moment: the rest of the id decides.
     let twin = Row {
-        id: "ffff".into(),
-        at: rows[2_999].at,
+        id: format!("{}ffff", secateur_ledger::id_time(rows[2_999].at)),
         ..rows[2_999].clone()
     };
     ledger.record(twin.clone());
@@ -116,6 +115,7 @@ pub(crate) fn plain_sums(rows: &[Row], filter: &Filter, by: GroupBy) -> BTreeMap
             GroupBy::Workload => row.workload.clone(),
             GroupBy::Stack => row.stack.clone(),
             GroupBy::Model => row.model.clone().unwrap_or_default(),
+            GroupBy::Key => row.key.clone().unwrap_or_default(),
             GroupBy::Day => secateur_ledger::day_of(row.at),
         };
         let sum = groups.entry(group.clone()).or_insert_with(|| Totals {
@@ -127,6 +127,11 @@ pub(crate) fn plain_sums(rows: &[Row], filter: &Filter, by: GroupBy) -> BTreeMap
         sum.failed_open += u64::from(row.failed_open.is_some());
         sum.struck += u64::from(!row.struck_stack.is_empty());
         sum.errors += u64::from(row.status >= 400 || row.status == 0);
+        sum.unpriced += u64::from(
+            row.dialect.is_some()
+                && (1..400).contains(&row.status)
+                && row.receipt.actual_usd.is_none(),
+        );
         sum.chars_before += row.chars_before.unwrap_or(0);
         sum.chars_after += row.chars_after.unwrap_or(0);
         sum.compress_chars_before += row.compress.map_or(0, |compress| compress.chars_before);
@@ -208,6 +213,7 @@ pub(crate) async fn has_these_sums(
                 GroupBy::Workload,
                 GroupBy::Stack,
                 GroupBy::Model,
+                GroupBy::Key,
                 GroupBy::Day,
             ] {
                 let found = ledger.totals(&filter, by).await.unwrap();

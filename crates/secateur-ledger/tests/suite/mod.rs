@@ -1,7 +1,7 @@
 //! Rows that tests are made of.
 
 use secateur_ledger::{
-    CompressRow, Ledger, LedgerOptions, Millis, ReceiptRow, Row, StepRow, UsageRow,
+    CompressRow, Ledger, LedgerOptions, Millis, ReceiptRow, Row, StepRow, UsageRow, id_time,
 };
 
 /// 2026-11-16 00:00 UTC.
@@ -13,10 +13,15 @@ pub(crate) fn row(number: u64) -> Row {
     let stack = ["", "m7", "m3", "m1"][usize::try_from(number % 4).unwrap()];
     let is_failed = number % 10 == 9;
     Row {
-        id: format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        id: format!(
+            "{}{:016x}",
+            id_time(at),
+            number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ),
         at,
         workload: ["agent", "chat", "rag"][usize::try_from(number % 3).unwrap()].into(),
-        key: Some("team".into()),
+        key: (!number.is_multiple_of(11))
+            .then(|| ["team", "batch"][usize::try_from(number % 2).unwrap()].into()),
         session: Some(format!("session {}", number / 8)),
         provider: "anthropic".into(),
         dialect: Some("anthropic-messages".into()),
@@ -79,7 +84,7 @@ pub(crate) fn row(number: u64) -> Row {
             predicted_usd_with: Some(0.006),
             break_even_turns: Some(1.5),
             price_date: Some("2026-09-01".into()),
-            actual_usd: Some(0.0071),
+            actual_usd: (!number.is_multiple_of(15)).then_some(0.0071),
             actual_input_usd: (!number.is_multiple_of(6)).then_some(0.0061),
             tokens_saved: Some(500),
             saved_usd: Some(if number.is_multiple_of(9) {

@@ -1,11 +1,16 @@
 //! What the ledger holds before the first request: a month of history, text that wants to run, and
 //! text that was cut.
 
+use std::sync::LazyLock;
+
 use secateur_ledger::moment::{DAY_MS, now};
 use secateur_ledger::{
     CapturedCut, CompressRow, Ledger, LedgerError, Millis, ReceiptRow, Retired, Row, Score,
-    StackEvent, StackEventKind, StepRow, Switch, UsageRow,
+    StackEvent, StackEventKind, StepRow, Switch, UsageRow, id_time,
 };
+
+/// Rows are as far in the past from here, whenever they are made.
+static START: LazyLock<Millis> = LazyLock::new(now);
 
 const HISTORY_DAYS: i64 = 30;
 const ROWS_A_DAY: i64 = 8;
@@ -40,9 +45,10 @@ fn past_row(day: i64, turn: i64) -> Row {
     let tokens = |chars: u64| chars * 10 / 36;
     let input_usd = tokens(after) as f64 * 3e-6;
     let saved = tokens(before - after);
+    let at = *START - day * DAY_MS - turn * 600_000 - 60_000;
     Row {
-        id: format!("past-{day:02}-{turn:02}"),
-        at: now() - day * DAY_MS - turn * 600_000 - 60_000,
+        id: format!("{}-past-{day:02}-{turn:02}", id_time(at)),
+        at,
         workload: "history".into(),
         key: Some("team-a".into()),
         session: Some(format!("s{day}-{}", turn % 4)),
@@ -239,7 +245,7 @@ pub(crate) async fn evil(ledger: &Ledger) -> Result<(), LedgerError> {
 
 /// A row with text that was cut; its id.
 pub(crate) async fn captured(ledger: &Ledger) -> Result<String, LedgerError> {
-    let id = "past-01-01".to_owned();
+    let id = past_row(1, 1).id;
     ledger
         .capture(vec![CapturedCut {
             id: "cut-7f3a".into(),

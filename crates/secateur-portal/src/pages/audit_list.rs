@@ -25,6 +25,8 @@ struct Sum {
     changed: String,
     tokens: String,
     billed: String,
+    /// Requests that no sum of dollars has.
+    unpriced: Option<String>,
     saved: String,
     is_loss: bool,
 }
@@ -81,6 +83,7 @@ impl AuditListPage {
                 changed: thousands(totals.changed),
                 tokens: signed(totals.tokens_saved),
                 billed: usd(totals.actual_usd),
+                unpriced: (totals.unpriced > 0).then(|| thousands(totals.unpriced)),
                 saved: usd(totals.saved_usd),
                 is_loss: totals.saved_usd < 0.0,
             }),

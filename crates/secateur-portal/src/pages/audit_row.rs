@@ -262,7 +262,16 @@ fn receipt(row: &Row) -> Vec<ReceiptLine> {
             dollars(receipt.predicted_usd_with),
             dollars(receipt.actual_input_usd),
         ),
-        line("Cost in all", dash(), dash(), dollars(receipt.actual_usd)),
+        line(
+            "Cost in all",
+            dash(),
+            dash(),
+            if row.is_unpriced() {
+                "no price".to_owned()
+            } else {
+                dollars(receipt.actual_usd)
+            },
+        ),
     ]
 }
 

@@ -29,19 +29,6 @@ pub(crate) enum Page {
     Before(After),
 }
 
-/// Time and id with a dot between.
-fn read_place(text: &str) -> Option<After> {
-    let (at, id) = text.split_once('.')?;
-    Some(After {
-        at: at.parse().ok()?,
-        id: id.to_owned(),
-    })
-}
-
-fn spelled_place(place: &After) -> String {
-    format!("{}.{}", place.at, place.id)
-}
-
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ListQuery {
@@ -103,8 +90,8 @@ impl ListQuery {
                 "trouble" => out.trouble = !value.is_empty(),
                 "since" => out.since = value,
                 "until" => out.until = value,
-                "after" => out.page = read_place(&value).map_or(Page::First, Page::After),
-                "before" => out.page = read_place(&value).map_or(Page::First, Page::Before),
+                "after" if !value.is_empty() => out.page = Page::After(After(value)),
+                "before" if !value.is_empty() => out.page = Page::Before(After(value)),
                 "refresh" => {
                     let seconds: Option<u32> = value.parse().ok();
                     out.refresh = seconds
@@ -156,8 +143,8 @@ impl ListQuery {
         let flag = |is_set: bool| if is_set { "1" } else { "" };
         let (after, before) = match page {
             Page::First => Default::default(),
-            Page::After(place) => (spelled_place(place), String::new()),
-            Page::Before(place) => (String::new(), spelled_place(place)),
+            Page::After(After(id)) => (id.clone(), String::new()),
+            Page::Before(After(id)) => (String::new(), id.clone()),
         };
         let refresh = refresh.map_or(String::new(), |seconds| seconds.to_string());
         link::query(&[
@@ -285,17 +272,14 @@ mod tests {
     #[test]
     fn an_address_says_which_rows_and_says_it_again_on_the_next_page() {
         let query = ListQuery::read(
-            "workload=a%20b&stack=none&changed=1&since=2026-11-16T05%3A00&after=12.x.y&nonsense=1",
+            "workload=a%20b&stack=none&changed=1&since=2026-11-16T05%3A00&after=x.y&nonsense=1",
         );
         let filter = query.filter();
         assert_eq!(filter.workload.as_deref(), Some("a b"));
         assert_eq!(filter.stack.as_deref(), Some(""));
         assert!(filter.only_changed && !filter.only_trouble);
         assert_eq!(filter.since, moment::read("2026-11-16T05:00"));
-        let place = After {
-            at: 12,
-            id: "x.y".into(),
-        };
+        let place = After("x.y".into());
         assert_eq!(query.page, Page::After(place.clone()));
         let back = ListQuery {
             page: Page::Before(place),

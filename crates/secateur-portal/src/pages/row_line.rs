@@ -124,7 +124,10 @@ impl RowLine {
             input_tokens: row.usage.input.map_or("–".to_owned(), thousands),
             cache_read: row.usage.cache_read.filter(|read| *read > 0).map(thousands),
             tokens_saved: receipt.tokens_saved.filter(|saved| *saved != 0).map(signed),
-            billed: receipt.actual_usd.map(|amount| usd_in(amount, places)),
+            billed: match receipt.actual_usd {
+                Some(amount) => Some(usd_in(amount, places)),
+                None => row.is_unpriced().then(|| "no price".to_owned()),
+            },
             saved: receipt
                 .saved_usd
                 .filter(|saved| *saved != 0.0)

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secateur_ledger::CaptureLimits;
+use secateur_ledger::{CaptureLimits, PassThrough};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -21,7 +21,17 @@ pub(super) struct RawLedger {
     url_env: Option<Spanned<String>>,
     spool_dir: Option<PathBuf>,
     keep_days: u32,
+    pass_through: RawPassThrough,
     capture_key_env: Option<Spanned<String>>,
+}
+
+/// `pass_through = "rows" | "sums"`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawPassThrough {
+    #[default]
+    Rows,
+    Sums,
 }
 
 impl Default for RawLedger {
@@ -32,6 +42,7 @@ impl Default for RawLedger {
             url_env: None,
             spool_dir: None,
             keep_days: 90,
+            pass_through: RawPassThrough::Rows,
             capture_key_env: None,
         }
     }
@@ -81,6 +92,8 @@ pub struct LedgerConfig {
     pub spool_dir: PathBuf,
     /// Days after which rows go; 0 keeps them.
     pub keep_days: u32,
+    /// What is kept of requests that no mechanic touched.
+    pub pass_through: PassThrough,
     /// The key for captured text, 32 bytes.
     pub capture_key: Option<CaptureKey>,
 }
@@ -139,6 +152,10 @@ impl Reader<'_> {
             url,
             spool_dir,
             keep_days: raw.keep_days,
+            pass_through: match raw.pass_through {
+                RawPassThrough::Rows => PassThrough::Rows,
+                RawPassThrough::Sums => PassThrough::Sums,
+            },
             capture_key,
         }))
     }

@@ -119,6 +119,7 @@ preset = "steady"             # "steady-rag" for retrieved documents; see `secat
 # url_env = "DATABASE_URL"                # instead of url, where it holds a password
 # spool_dir = "secateur-spool"            # beside this file; by default in the data folder; rows wait here while the database is gone
 # keep_days = 90                          # 0 keeps rows for ever; daily sums always stay
+# pass_through = "rows"                   # "sums": requests that no mechanic touched count in the sums and leave no row
 # capture_key_env = "SECATEUR_CAPTURE_KEY" # 64 hexadecimal digits: openssl rand -hex 32
 
 # Pages at /portal. Open on loopback; anywhere else they need a token.

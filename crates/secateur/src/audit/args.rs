@@ -155,6 +155,8 @@ pub(crate) enum StatsBy {
     Stack,
     /// Each model.
     Model,
+    /// Each client key.
+    Key,
     /// Each day, UTC.
     Day,
 }
@@ -165,6 +167,7 @@ impl StatsBy {
             Self::Workload => GroupBy::Workload,
             Self::Stack => GroupBy::Stack,
             Self::Model => GroupBy::Model,
+            Self::Key => GroupBy::Key,
             Self::Day => GroupBy::Day,
         }
     }

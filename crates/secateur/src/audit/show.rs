@@ -164,7 +164,13 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         ("predicted input cost", receipt.predicted_usd_with.map(usd)),
         ("  without cuts", receipt.predicted_usd_without.map(usd)),
         ("billed input cost", receipt.actual_input_usd.map(usd)),
-        ("billed", receipt.actual_usd.map(usd)),
+        (
+            "billed",
+            match receipt.actual_usd {
+                Some(billed) => Some(usd(billed)),
+                None => row.is_unpriced().then(|| "no known cost".into()),
+            },
+        ),
         (
             "saved",
             receipt.saved_usd.map(|saved| {

@@ -43,6 +43,7 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
         StatsBy::Workload => "workload",
         StatsBy::Stack => "stack",
         StatsBy::Model => "model",
+        StatsBy::Key => "key",
         StatsBy::Day => "day",
     };
     let mut lines: Vec<(String, &Totals)> = groups
@@ -59,6 +60,9 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
         "\npredicted, billed: input cost of the requests for which both are known\n\
          saved: net, at the price really paid; losses: requests whose cut cost more than it saved"
     )?;
+    if let Some(words) = all.first().and_then(unpriced_words) {
+        say!("\n{words}")?;
+    }
     if let Some(table) = all.first().and_then(by_kind) {
         say!("\n{table}")?;
     }
@@ -69,6 +73,15 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
         say!("{}", holdout_words(&name_of(workload), holdout))?;
     }
     Ok(())
+}
+
+/// `None`: the cost of every answer is known.
+fn unpriced_words(totals: &Totals) -> Option<String> {
+    let of = count(totals.requests);
+    let unpriced = (totals.unpriced > 0).then(|| count(totals.unpriced))?;
+    Some(format!(
+        "{unpriced} of {of} requests have no known cost (no price for the model, or no token counts): no sum has them"
+    ))
 }
 
 const REQUESTS: &[&str] = &[
@@ -265,6 +278,21 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn requests_without_a_price_are_counted_apart() {
+        let mut totals = Totals {
+            requests: 1_200,
+            ..Totals::default()
+        };
+        assert_eq!(unpriced_words(&totals), None);
+        totals.unpriced = 1_000;
+        let told = unpriced_words(&totals).unwrap();
+        assert!(
+            told.starts_with("1,000 of 1,200 requests have no known cost"),
+            "{told}"
+        );
     }
 
     #[test]

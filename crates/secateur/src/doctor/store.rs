@@ -47,9 +47,7 @@ fn rows(url: &str) -> Finding {
         Ok(Ok(ledger)) => ledger,
         Ok(Err(error)) => {
             let todo = match &error {
-                LedgerError::OlderSchema { .. } => {
-                    "start `secateur serve` once: it brings the ledger forward"
-                }
+                LedgerError::OlderSchema { .. } => "move it aside as the message says",
                 _ => "check [ledger] in the configuration, and who may read the file",
             };
             return Finding::error("ledger", format!("{place}: {error}"), todo);

@@ -52,7 +52,7 @@ impl From<&Totals> for Cost {
             requests: totals.requests,
             changed: totals.changed,
             errors: totals.errors,
-            unpriced: 0,
+            unpriced: totals.unpriced,
             paid_usd: totals.actual_usd,
             saved_usd: totals.saved_usd,
         }

@@ -24,7 +24,6 @@ pub(crate) async fn attach(
         parts.no_pages = "no ledger is kept ([ledger] enabled = false)".to_owned();
         return Ok(None);
     };
-    tell_of_move(&ledger, log);
     let also = Arc::clone(&parts.sink);
     parts.sink = Arc::new(Both(also, Arc::new(LedgerSink(ledger.clone()))));
     set_limits(&ledger, &config);
@@ -50,22 +49,6 @@ pub(crate) async fn attach(
         parts.no_pages = "[portal] enabled = false".to_owned();
     }
     Ok(Some(ledger))
-}
-
-/// A large ledger of an earlier version is brought forward while requests are answered already.
-fn tell_of_move(ledger: &Ledger, log: &Log) {
-    if !ledger.is_moving() {
-        return;
-    }
-    let meanwhile = "rows are spooled, pages and `secateur audit` come back when it is done";
-    log.line("info", "ledger_moving", &[("meanwhile", meanwhile.into())]);
-    let (moved, log) = (ledger.moved(), log.clone());
-    tokio::spawn(async move {
-        match moved.await {
-            Ok(()) => log.line("info", "ledger_moved", &[]),
-            Err(reason) => log.line("error", "ledger_not_moved", &[("reason", reason.into())]),
-        }
-    });
 }
 
 /// Tells the ledger how much cut text each workload may keep.
@@ -104,6 +87,7 @@ async fn open(config: &Config) -> Result<Option<Ledger>, CommandError> {
     }
     let mut options = LedgerOptions::new(ledger.url.reveal(), &ledger.spool_dir);
     options.keep_days = ledger.keep_days;
+    options.pass_through = ledger.pass_through;
     options.capture_key = ledger.capture_key.map(|key| key.0);
     Ok(Some(Ledger::open(options).await?))
 }

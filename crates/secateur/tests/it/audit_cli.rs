@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use secateur_ledger::testing::Postgres;
-use secateur_ledger::{CompressRow, Ledger, LedgerOptions, ReceiptRow, Row, StepRow};
+use secateur_ledger::{CompressRow, Ledger, LedgerOptions, ReceiptRow, Row, StepRow, id_time};
 
 /// 2026-11-16 00:00 UTC.
 const MONDAY: i64 = 1_794_787_200_000;
@@ -12,9 +12,10 @@ const ROWS: i64 = 300;
 
 fn row(number: i64) -> Row {
     let is_even = number % 2 == 0;
+    let at = MONDAY + number * 60_000;
     Row {
-        id: format!("id-{number:04}"),
-        at: MONDAY + number * 60_000,
+        id: format!("{}-id-{number:04}", id_time(at)),
+        at,
         workload: if is_even { "agent".into() } else { "chat".into() },
         model: (number % 5 != 0).then(|| "claude, \"quoted\" é".into()),
         stack: if is_even { "m7".into() } else { String::new() },
@@ -153,7 +154,7 @@ fn tail_follows_new_rows() {
 #[test]
 fn show_tells_a_row_and_its_plan_in_words() {
     let scene = Scene::new();
-    let text = scene.text(&["show", "id-0010"]);
+    let text = scene.text(&["show", &row(10).id]);
     for words in [
         "middle-turns",
         "between the head and the last turns",
@@ -166,11 +167,11 @@ fn show_tells_a_row_and_its_plan_in_words() {
     }
     assert!(
         scene
-            .text(&["show", "id-0011"])
+            .text(&["show", &row(11).id])
             .contains("m7: below the thresholds")
     );
     let json: serde_json::Value =
-        serde_json::from_str(&scene.text(&["show", "id-0010", "--json"])).unwrap();
+        serde_json::from_str(&scene.text(&["show", &row(10).id, "--json"])).unwrap();
     assert_eq!(json["plan"]["cuts"][0]["strategy"], "middle-turns");
     let missing = scene.run(&["show", "nobody"]);
     assert_eq!(missing.status.code(), Some(1));

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use secateur_ledger::moment::{DAY_MS, now};
-use secateur_ledger::{Ledger, LedgerOptions, ReceiptRow, Row};
+use secateur_ledger::{Ledger, LedgerOptions, ReceiptRow, Row, id_time};
 
 const ROWS: i64 = 75;
 
@@ -216,16 +216,14 @@ fn a_held_out_row_is_told_as_such() {
 #[test]
 fn what_the_canary_switched_is_listed_without_clearing_anything_away() {
     let scene = Scene::new();
-    let old = Row {
-        id: "old".into(),
-        at: now() - 100 * DAY_MS,
-        ..row(1)
-    };
+    let at = now() - 100 * DAY_MS;
+    let id = format!("{}-old", id_time(at));
+    let old = Row { id, at, ..row(1) };
     record(scene.0.path(), vec![old]);
     scene.text(&["canary", "list"]);
     let resume = ["canary", "resume", "--workload", "agent", "--stack", "m7"];
     assert_eq!(scene.run(&resume).status.code(), Some(1));
-    assert!(scene.text(&["audit", "tail", "-n", "100"]).contains("old"));
+    assert!(scene.text(&["audit", "tail", "-n", "100"]).contains("-old"));
 }
 
 #[test]

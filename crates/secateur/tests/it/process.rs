@@ -236,3 +236,28 @@ async fn a_proxy_on_a_full_disk_serves_and_says_that_nothing_is_recorded() {
     let stopped = served.wait_for("\"event\":\"stopped\"").await;
     assert!(stopped.contains("\"lost_rows\":1"), "{stopped}");
 }
+
+/// It refused to start.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_proxy_whose_ledger_file_is_no_database_serves_and_says_so() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("rows.db");
+    std::fs::write(&rows, "no database at all ".repeat(300)).unwrap();
+    let config = folder.path().join("secateur.toml");
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nlog = \"json\"\n[ledger]\nurl = \"sqlite:rows.db\"\nspool_dir = \"spool\"\n[workload.p]\npreset = \"tessera\"\nbudget_ms = 20000\n[upstream]\nopenai = \"{}\"\n",
+        mock.url()
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut served = Served::start(&config).await;
+    let away = served.wait_for("\"event\":\"ledger_away\"").await;
+    assert!(away.contains("not a database"), "{away}");
+    assert_eq!(served.stack().await, "m7");
+    served.signal("-TERM");
+    assert!(served.child.wait().unwrap().success());
+    let stopped = served.wait_for("\"event\":\"stopped\"").await;
+    assert!(stopped.contains("\"spooled_rows\":1"), "{stopped}");
+    assert!(stopped.contains("\"lost_rows\":0"), "{stopped}");
+}

@@ -236,6 +236,16 @@ fn without_a_ledger_nothing_is_captured_and_no_address_is_made_up() {
 }
 
 #[test]
+fn requests_that_nothing_touched_leave_rows_unless_sums_will_do() {
+    use secateur_ledger::PassThrough;
+    let of = |text| read(text).unwrap().ledger.unwrap().pass_through;
+    assert_eq!(of(""), PassThrough::Rows);
+    assert_eq!(of("[ledger]\npass_through = \"rows\"\n"), PassThrough::Rows);
+    assert_eq!(of("[ledger]\npass_through = \"sums\"\n"), PassThrough::Sums);
+    fails("[ledger]\npass_through = \"none\"\n", 2, "sums");
+}
+
+#[test]
 fn secrets_do_not_show_in_debug_output() {
     let text = format!(
         "[[key]]\nname = \"a\"\nsha256 = \"{}\"\nworkload = \"default\"\ncredential_env = {{ openai = \"SET\" }}\n",

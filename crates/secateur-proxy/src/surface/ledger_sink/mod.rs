@@ -1,20 +1,16 @@
 //! From audit events to rows of the ledger.
 
-mod kinds;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use secateur_core::Dialect;
 use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
 use secateur_ledger::moment::millis;
-use secateur_ledger::{Alike, CompressRow, Figures, LatePlan, Ledger, Row, StepRow, UsageRow};
+use secateur_ledger::{CompressRow, LatePlan, Ledger, ReceiptRow, Row, StepRow, UsageRow};
 
 use serde::Serialize;
 
-use self::kinds::with_likeness;
-use crate::audit::{AuditEvent, AuditSink, CacheRead, FailOpen};
+use crate::audit::{AuditEvent, AuditSink, CacheRead};
 
 /// Hands every event to the ledger, which never blocks.
 #[derive(Clone, Debug)]
@@ -28,13 +24,6 @@ impl AuditSink for LedgerSink {
                 let mark = || Some(MARK.to_owned());
                 self.0
                     .record_with_plan(row(event), LatePlan::new(MARK.len(), mark));
-            }
-            None if is_plain(event) => {
-                with_likeness(
-                    event,
-                    || alike(event, "", "").keep(),
-                    |like| self.0.record_plain(&event.id, like, figures(event)),
-                );
             }
             None => self.0.record(row(event)),
         }
@@ -53,73 +42,60 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Whether no mechanic looked at it: all there is to say then is what it has in common with others, and figures.
-fn is_plain(event: &AuditEvent) -> bool {
-    event.report.is_none()
-        && event.session.is_none()
-        && event.steps.is_empty()
-        && event.stack.is_empty()
-        && event.struck_stack.is_empty()
-        && event.chars_before.is_none()
-        && event.chars_after.is_none()
-        && event.receipt.predicted.is_none()
-}
-
-/// `stack` and `struck_stack` are the event's, joined.
-fn alike<'e>(event: &'e AuditEvent, stack: &'e str, struck_stack: &'e str) -> Alike<'e> {
+/// What there is to say of a request whether a mechanic looked at it or not.
+fn plain_row(event: &AuditEvent) -> Row {
     let predicted = event.receipt.predicted.as_ref();
-    Alike {
-        status: event.status,
-        upstream_status: event.upstream_status,
-        is_stream: event.is_stream,
-        held_out: event.held_out,
+    let usage = event.usage.as_ref();
+    Row {
+        id: event.id.clone(),
+        at: millis(event.at),
+        workload: event.workload.to_string(),
+        key: event.key.as_deref().map(str::to_owned),
+        session: event.session.clone(),
+        provider: event.provider.name().to_owned(),
+        dialect: event.dialect.map(|dialect| dialect.name().to_owned()),
+        model: event.model.as_deref().map(str::to_owned),
+        routed_to: event.routed_to.as_deref().map(str::to_owned),
+        stack: event.stack.join("+"),
+        steps: steps(event),
+        failed_open: event.failed_open.map(|reason| reason.name().to_owned()),
+        struck_stack: event.struck_stack.join("+"),
         bypassed: event.bypassed,
-        tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
-        workload: &event.workload,
-        model: event.model.as_deref(),
-        stack,
-        provider: event.provider.name(),
-        dialect: event.dialect.map(Dialect::name),
-        key: event.key.as_deref(),
-        ended: event.ended.name(),
-        routed_to: event.routed_to.as_deref(),
-        failed_open: event.failed_open.map(FailOpen::name),
-        struck_stack,
-        price_date: predicted.map(|p| p.price_date),
-    }
-}
-
-fn figures(event: &AuditEvent) -> Figures {
-    let mut figures = Figures::new(&event.id, millis(event.at));
-    figures.bytes_before = event.bytes_before;
-    figures.bytes_after = event.bytes_after;
-    figures.response_bytes = event.response_bytes;
-    figures.added_us = micros(event.added);
-    figures.upstream_head_us = event.upstream_head.map(micros);
-    figures.total_us = micros(event.total);
-    figures.actual_usd = event.receipt.actual_usd;
-    figures.actual_input_usd = event.receipt.actual_input_usd;
-    if let Some(usage) = &event.usage {
-        figures.usage = UsageRow {
+        held_out: event.held_out,
+        bytes_before: event.bytes_before,
+        bytes_after: event.bytes_after,
+        chars_before: event.chars_before,
+        chars_after: event.chars_after,
+        upstream_status: event.upstream_status,
+        status: event.status,
+        is_stream: event.is_stream,
+        response_bytes: event.response_bytes,
+        added_us: micros(event.added),
+        upstream_head_us: event.upstream_head.map(micros),
+        total_us: micros(event.total),
+        usage: usage.map_or_else(UsageRow::default, |usage| UsageRow {
             input: usage.input_tokens,
             cache_read: usage.cache_read_tokens,
             cache_write: usage.cache_write_tokens,
             output: usage.output_tokens,
-        };
+        }),
+        receipt: ReceiptRow {
+            tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
+            price_date: predicted.map(|p| p.price_date.to_owned()),
+            actual_usd: event.receipt.actual_usd,
+            actual_input_usd: event.receipt.actual_input_usd,
+            ..ReceiptRow::default()
+        },
+        ended: event.ended.name().to_owned(),
+        ..Row::default()
     }
-    figures
 }
 
 fn row(event: &AuditEvent) -> Row {
     let report = event.report.as_deref();
     let is_changed = |report: &&Report| !event.stack.is_empty() && !report.stack.is_empty();
     let changed = report.filter(is_changed);
-    let (stack, struck_stack) = (event.stack.join("+"), event.struck_stack.join("+"));
-    let mut row = alike(event, &stack, &struck_stack).row(&event.id, &figures(event));
-    row.session.clone_from(&event.session);
-    row.steps = steps(event);
-    row.chars_before = event.chars_before;
-    row.chars_after = event.chars_after;
+    let mut row = plain_row(event);
     if let Some(report) = report {
         let sent = changed.map_or(&report.before, |changed| &changed.after);
         row.messages_before = Some(report.before.messages as u64);
@@ -194,10 +170,9 @@ fn steps(event: &AuditEvent) -> Vec<StepRow> {
 mod tests {
     use std::time::SystemTime;
 
-    use secateur_ledger::{Filter, LedgerOptions};
+    use secateur_ledger::LedgerOptions;
 
     use super::*;
-    use crate::audit::{Ended, Mechanic, Step};
     use crate::config::Provider;
     use crate::usage::Usage;
 
@@ -262,41 +237,6 @@ mod tests {
         assert!(rest < 10, "{receipt:?}");
     }
 
-    /// Each differs from a plain one in one thing.
-    const CHANGES: [fn(&mut AuditEvent); 19] = [
-        |_| (),
-        |event| event.model = None,
-        |event| event.key = Some("team".into()),
-        |event| event.key = Some("mate".into()),
-        |event| event.workload = "rag".into(),
-        |event| event.status = 500,
-        |event| event.provider = Provider::Gemini,
-        |event| event.routed_to = Some("m".into()),
-        |event| event.failed_open = Some(FailOpen::Engine),
-        |event| event.bypassed = true,
-        |event| event.held_out = true,
-        |event| event.is_stream = true,
-        |event| event.upstream_status = None,
-        |event| event.ended = Ended::ClientGone,
-        |event| event.dialect = Some(Dialect::OpenaiChat),
-        |event| event.id = "not a number".into(),
-        |event| {
-            event.usage = Some(Usage {
-                input_tokens: Some(7),
-                ..Usage::default()
-            });
-        },
-        // These are not plain.
-        |event| event.session = Some("s".into()),
-        |event| {
-            event.stack = vec!["m7"];
-            event.steps.push(Step {
-                mechanic: Mechanic::M7,
-                skipped: None,
-            });
-        },
-    ];
-
     /// The mark was in the log and the metrics alone.
     #[tokio::test]
     async fn counts_that_cannot_be_true_are_marked_on_their_row() {
@@ -320,47 +260,5 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(found.unwrap().plan.as_deref(), Some(MARK));
-    }
-
-    #[tokio::test]
-    async fn a_plain_request_is_the_row_that_it_would_be_otherwise() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}", folder.path().join("a.db").display());
-        let options = LedgerOptions::new(&url, folder.path().join("spool"));
-        let ledger = Ledger::open(options).await.unwrap();
-        let sink = LedgerSink(ledger.clone());
-        let mut wanted = Vec::new();
-        for (number, change) in (0..).zip(CHANGES) {
-            // The first of its like, and one like it.
-            for number in [2 * number, 2 * number + 1] {
-                let mut event = event(number);
-                change(&mut event);
-                if event.id.contains(' ') {
-                    event.id = format!("{} {number}", event.id);
-                }
-                sink.record(&event);
-                wanted.push(row(&event));
-            }
-        }
-        // On a busy machine they may go by way of the spool.
-        let mut found = Vec::new();
-        for _ in 0..100 {
-            ledger.flush().await;
-            found = ledger.rows(&Filter::default(), None, 99).await.unwrap();
-            if found.len() == wanted.len() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        found.reverse();
-        assert_eq!(found, wanted);
-        assert_eq!(CHANGES.len() - 2, {
-            let plain = CHANGES.iter().filter(|change| {
-                let mut event = event(1);
-                change(&mut event);
-                is_plain(&event)
-            });
-            plain.count()
-        });
     }
 }

@@ -1,13 +1,13 @@
-//! Breaks in a long piece of work, so that it does not take a core all at once from those who answer
+//! Breaks in a long piece of work, so that it does not take a core all at once from the threads that answer
 //! requests.
 //!
-//! **Invariant:** nobody waits for a break who is behind, and breaks never take so long together that a
+//! **Invariant:** there are no breaks while the queue is filling up, and breaks never take so long together that a
 //! batch counts as slow.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::queue::{BATCH_WORK, Queue};
+use crate::queue::{BATCH_RECORDS, Queue};
 
 /// Work between two breaks.
 const WORK: Duration = Duration::from_micros(100);
@@ -16,15 +16,15 @@ const BREAK: Duration = Duration::from_millis(1);
 /// After this long there are no more breaks.
 const SPREAD: Duration = Duration::from_millis(150);
 
-/// See the module. Made when the work begins.
+/// Paces one piece of work. Made when the work begins.
 #[derive(Debug)]
-pub(crate) struct Pace<'q> {
+pub(crate) struct WriteThrottle<'q> {
     queue: &'q Queue,
     began: Instant,
     rested: Cell<Instant>,
 }
 
-impl<'q> Pace<'q> {
+impl<'q> WriteThrottle<'q> {
     pub(crate) fn new(queue: &'q Queue) -> Self {
         let now = Instant::now();
         Self {
@@ -35,7 +35,7 @@ impl<'q> Pace<'q> {
     }
 
     /// To be called between portions, as often as one likes.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn pause(&self) {
         if self.rested.get().elapsed() < WORK {
             return;
         }
@@ -47,31 +47,30 @@ impl<'q> Pace<'q> {
 
     fn is_behind(&self) -> bool {
         let state = self.queue.lock();
-        state.is_closed || state.work() >= BATCH_WORK / 2
+        state.is_closed || state.len() >= BATCH_RECORDS / 2
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Database;
 
     /// Portions of work, each longer than what needs no break; how long all took.
     fn work(queue: &Queue, portions: u32) -> Duration {
-        let (began, pace) = (Instant::now(), Pace::new(queue));
+        let (began, throttle) = (Instant::now(), WriteThrottle::new(queue));
         for _ in 0..portions {
             let end = Instant::now() + WORK;
             while Instant::now() < end {
                 std::hint::spin_loop();
             }
-            pace.rest();
+            throttle.pause();
         }
         began.elapsed()
     }
 
     #[test]
     fn work_is_spread_unless_the_ledger_closes() {
-        let queue = Queue::new(10, Database::Sqlite);
+        let queue = Queue::new(10);
         assert!(work(&queue, 20) >= (WORK + BREAK) * 20);
         queue.close();
         // A machine that is busy with other things takes the core away by itself.

@@ -15,7 +15,8 @@ use crate::housekeeping::{expire_captured, forget};
 use crate::moment::now;
 use crate::options::CaptureLimits;
 use crate::same_file::OpenFile;
-use crate::store::{Address, Store, check_version};
+use crate::schema::check_version;
+use crate::store::{Address, Store};
 
 /// How often others' decisions are looked for.
 const POLL: Duration = Duration::from_secs(1);
@@ -83,7 +84,7 @@ pub(crate) type Job = Box<dyn FnOnce(&mut Caller) + Send>;
 
 /// Sends a job and waits for its answer.
 pub(crate) async fn ask<T: Send + 'static>(
-    desk: &Sender<Job>,
+    jobs: &Sender<Job>,
     work: impl Fn(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
 ) -> Result<T, LedgerError> {
     let (tell, told) = oneshot::channel();
@@ -93,7 +94,7 @@ pub(crate) async fn ask<T: Send + 'static>(
             let _ = tell.send(caller.ask(work));
         }
     });
-    desk.send(job).map_err(|_| LedgerError::Closed)?;
+    jobs.send(job).map_err(|_| LedgerError::Closed)?;
     told.await.map_err(|_| LedgerError::Closed)?
 }
 

@@ -1,1 +1,0 @@
--- Nothing: what changed is how SQLite keeps its rows.

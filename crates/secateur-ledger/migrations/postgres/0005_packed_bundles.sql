@@ -1,1 +1,0 @@
--- Nothing: only SQLite has bundles.
