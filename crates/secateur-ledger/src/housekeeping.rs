@@ -39,7 +39,7 @@ pub(crate) fn forget(
         ("audit", "id", &first_kept),
         ("audit_plan", "id", &first_kept),
         ("score", "at_ms", &Value::Int(end)),
-        ("shadow_call", "at_ms", &Value::Int(end)),
+        ("spending", "at_ms", &Value::Int(end)),
     ] {
         let sql = format!(
             "DELETE FROM {table} WHERE id IN \

@@ -8,7 +8,7 @@ use crate::record::{AddedSums, Record};
 use crate::rollup::Rollup;
 use crate::row::Row;
 use crate::scores::{self, SCORE};
-use crate::shadow::{self, SHADOW_CALL};
+use crate::spending::{self, SPENDING};
 use crate::store::{Store, Table, Value, in_transaction};
 
 /// How a batch went.
@@ -57,17 +57,22 @@ fn write_all(
             Record::Row(row) => rows.push(row.as_ref()),
             Record::Sums(added) => sums.push(added.as_ref()),
             Record::Score(score) => scores.push(score),
-            Record::Shadow(call) => calls.push(call),
+            Record::Spending(call) => calls.push(call),
         }
     }
     let mut rollup = Rollup::default();
     let mut new = write_rows(store, rows, &mut rollup, pause)?;
     new += write_sums(store, &sums, &mut rollup, pause)?;
+    let is_new = SPENDING.insert_new(store, &calls, spending::values, pause)?;
+    for (call, is_new) in calls.into_iter().zip(is_new) {
+        if is_new {
+            rollup.add_spending(call);
+            new += 1;
+        }
+    }
     rollup.write(store)?;
     let new_scores = SCORE.insert_new(store, &scores, scores::values, pause)?;
-    let new_calls = SHADOW_CALL.insert_new(store, &calls, shadow::values, pause)?;
-    let others = new_scores.into_iter().chain(new_calls);
-    Ok(new + others.filter(|is_new| *is_new).count())
+    Ok(new + new_scores.into_iter().filter(|is_new| *is_new).count())
 }
 
 /// How many of the rows were new.

@@ -14,7 +14,7 @@ use crate::options::LedgerOptions;
 use crate::read_pool;
 use crate::record::Record;
 use crate::row::Row;
-use crate::shadow::ShadowCall;
+use crate::spending::Spending;
 use crate::stats::LedgerStats;
 use crate::store::Store;
 
@@ -70,9 +70,9 @@ impl Ledger {
         self.push(Record::score(score), None);
     }
 
-    /// Records what a comparison of answers cost, in the same way.
-    pub fn record_shadow(&self, call: ShadowCall) {
-        self.push(Record::shadow(call), None);
+    /// Records a call that Secateur made for itself, in the same way.
+    pub fn record_spending(&self, call: Spending) {
+        self.push(Record::spending(call), None);
     }
 
     fn push(&self, record: Record, plan: Option<LatePlan>) {

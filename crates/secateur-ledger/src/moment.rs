@@ -1,6 +1,10 @@
-//! Moments and days, UTC, without a calendar library: the one place where dates are reckoned.
+//! Moments and days, UTC: the one place that knows the calendar.
 
 use std::time::SystemTime;
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
 
 use crate::row::Millis;
 
@@ -37,13 +41,12 @@ pub fn day_of(at: Millis) -> String {
 /// The first moment of a day given as `2026-11-16`; `None` if it is not a day.
 #[must_use]
 pub fn day_start(day: &str) -> Option<Millis> {
-    let number = |text: &str| text.parse::<u16>().ok().map(i64::from);
-    let mut parts = day.splitn(3, '-').map(number);
+    let mut parts = day.splitn(3, '-').map(|part| part.parse::<u16>().ok());
     let (year, month, date) = (parts.next()??, parts.next()??, parts.next()??);
-    let is_near = year <= 9999 && (1..=12).contains(&month) && (1..=31).contains(&date);
-    // A 31st of April would come back as the 1st of May.
-    let days = is_near.then(|| days_of(year, month, date))?;
-    (civil(days) == (year, month, date)).then_some(days * DAY_MS)
+    let small = |number: u16| i8::try_from(number).ok();
+    let date = Date::new(i16::try_from(year).ok()?, small(month)?, small(date)?).ok()?;
+    let midnight = TimeZone::UTC.to_timestamp(date.into()).ok()?;
+    Some(midnight.as_millisecond())
 }
 
 /// Reads `2026-11-16`, `2026-11-16T05:02` or `2026-11-16T05:02:33`, with or without a `Z`.
@@ -63,66 +66,47 @@ pub fn read(text: &str) -> Option<Millis> {
     Some(day_start(day)? + (hour * 3600 + minute * 60 + second) * 1000)
 }
 
-/// Year, month and day of a number of days since 1970, by the proleptic Gregorian calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
-    // Days since 0000-03-01, in eras of 400 years of 146,097 days each; years begin in March here, so
-    // that the leap day is the last of its year.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
-}
-
-/// The reverse of [`civil`].
-fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
 /// A moment, ready to be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub Millis);
 
 impl Moment {
-    fn clock(self) -> (i64, i64, i64) {
-        let seconds = self.0.rem_euclid(DAY_MS) / 1000;
-        (seconds / 3600, seconds / 60 % 60, seconds % 60)
+    /// What lies beyond the calendar is its first or last moment.
+    fn civil(self) -> DateTime {
+        let bound = match self.0 {
+            past if past < 0 => Timestamp::MIN,
+            _ => Timestamp::MAX,
+        };
+        let at = Timestamp::from_millisecond(self.0).unwrap_or(bound);
+        TimeZone::UTC.to_datetime(at)
     }
 
     /// `2026-11-16`.
     #[must_use]
     pub fn day(self) -> String {
-        let (year, month, day) = civil(self.0.div_euclid(DAY_MS));
-        format!("{year:04}-{month:02}-{day:02}")
+        let at = self.civil();
+        format!("{:04}-{:02}-{:02}", at.year(), at.month(), at.day())
     }
 
     /// `11-16`.
     #[must_use]
     pub fn short_day(self) -> String {
-        let (_, month, day) = civil(self.0.div_euclid(DAY_MS));
-        format!("{month:02}-{day:02}")
+        let at = self.civil();
+        format!("{:02}-{:02}", at.month(), at.day())
     }
 
     /// `05:02`.
     #[must_use]
     pub fn hour(self) -> String {
-        let (hour, minute, _) = self.clock();
-        format!("{hour:02}:{minute:02}")
+        let at = self.civil();
+        format!("{:02}:{:02}", at.hour(), at.minute())
     }
 
     /// `05:02:33`.
     #[must_use]
     pub fn second(self) -> String {
-        let (hour, minute, second) = self.clock();
-        format!("{hour:02}:{minute:02}:{second:02}")
+        let at = self.civil();
+        format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second())
     }
 
     /// `2026-11-16T05:02:33Z`, for machines.
@@ -134,11 +118,8 @@ impl Moment {
     /// `2026-11-16T05:02:33.123Z`.
     #[must_use]
     pub fn iso_millis(self) -> String {
-        let (year, month, day) = civil(self.0.div_euclid(DAY_MS));
-        let (hour, minute, second) = self.clock();
         let milli = self.0.rem_euclid(1000);
-        // In one go: every log line has one.
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        format!("{}T{}.{milli:03}Z", self.day(), self.second())
     }
 
     /// `2026-11-16 05:02:33`.
@@ -197,7 +178,7 @@ mod tests {
         for day in (-200_000..400_000).step_by(97) {
             let at = day * DAY_MS + 3_661_000;
             let moment = Moment(at);
-            if (0..=9999).contains(&civil(day).0) {
+            if (0..=9999).contains(&moment.civil().year()) {
                 assert_eq!(read(&moment.iso()), Some(at), "{}", moment.iso());
                 assert_eq!(read(&moment.day()), Some(midnight(at)));
             }

@@ -114,7 +114,7 @@ pub struct Totals {
     pub output_tokens: u64,
     /// Tokens not sent.
     pub tokens_saved: i64,
-    /// Dollars saved, net; negative where cuts cost more than they saved.
+    /// What the changes saved; negative where they cost more. See [`Money`](crate::Money) for this and for `billed_usd`.
     pub saved_usd: f64,
     /// Predicted input cost without cuts, of the rows where it was predicted and billed.
     pub predicted_usd_without: f64,
@@ -122,8 +122,10 @@ pub struct Totals {
     pub predicted_usd_with: f64,
     /// Billed input cost of the same rows.
     pub reconciled_usd: f64,
-    /// What was paid.
-    pub actual_usd: f64,
+    /// The provider's counts at list prices, input and output.
+    pub billed_usd: f64,
+    /// What Secateur's own calls cost.
+    pub spent_usd: f64,
     /// Rows whose saving is negative.
     pub net_negative: u64,
     /// Predicted input tokens as sent, of the rows where the provider's count is known too.

@@ -8,7 +8,7 @@ use crate::control::Score;
 use crate::late_plan::LatePlan;
 use crate::rollup::Rollup;
 use crate::row::{LAST_TIME, Millis, Row, id_time};
-use crate::shadow::ShadowCall;
+use crate::spending::Spending;
 
 /// Longest plan that is kept, in bytes. A longer one is replaced by a note with its size.
 pub(crate) const MAX_PLAN_BYTES: usize = 256 * 1024;
@@ -35,7 +35,7 @@ pub(crate) enum Record {
     Row(Box<Row>),
     Sums(Box<AddedSums>),
     Score(Score),
-    Shadow(ShadowCall),
+    Spending(Spending),
 }
 
 impl Record {
@@ -86,8 +86,8 @@ impl Record {
             Self::Score(score) => {
                 size_of::<Score>() + score.workload.len() + score.stack.len() + 64
             }
-            Self::Shadow(call) => {
-                size_of::<ShadowCall>() + call.workload.len() + call.stack.len() + 64
+            Self::Spending(call) => {
+                size_of::<Spending>() + call.workload.len() + call.stack.len() + 200
             }
         }
     }
@@ -110,14 +110,19 @@ impl Record {
     }
 
     /// A call, fit for any database.
-    pub(crate) fn shadow(mut call: ShadowCall) -> Self {
-        for text in [&mut call.id, &mut call.workload, &mut call.stack] {
+    pub(crate) fn spending(mut call: Spending) -> Self {
+        for text in [
+            &mut call.id,
+            &mut call.request,
+            &mut call.workload,
+            &mut call.stack,
+        ] {
             fit_text(text, MAX_NAME_BYTES);
         }
-        if !call.usd.is_finite() {
-            call.usd = 0.0;
-        }
-        Self::Shadow(call)
+        fit_option(&mut call.model, MAX_NAME_BYTES);
+        fit_option(&mut call.key, MAX_NAME_BYTES);
+        call.usd = call.usd.filter(|usd| usd.is_finite());
+        Self::Spending(call)
     }
 
     /// Gives a row its plan.
@@ -165,8 +170,8 @@ fn fit_row(row: &mut Row) {
         &mut receipt.predicted_usd_without,
         &mut receipt.predicted_usd_with,
         &mut receipt.break_even_turns,
-        &mut receipt.actual_usd,
-        &mut receipt.actual_input_usd,
+        &mut receipt.billed_usd,
+        &mut receipt.billed_input_usd,
         &mut receipt.saved_usd,
     ] {
         *number = number.filter(|number| number.is_finite());

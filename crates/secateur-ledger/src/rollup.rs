@@ -10,6 +10,7 @@ use crate::error::LedgerError;
 use crate::moment::{DAY_MS, day_of};
 use crate::query::Totals;
 use crate::row::{Millis, Row};
+use crate::spending::Spending;
 use crate::store::{Store, Value};
 use crate::sums::{SUMS, add_row, add_totals, values};
 
@@ -83,7 +84,7 @@ impl Rollup {
             key: row.key.clone().unwrap_or_default(),
         };
         add_row(self.days.entry(key).or_default(), row);
-        if let (Some(session), Some(usd)) = (&row.session, row.receipt.actual_input_usd) {
+        if let (Some(session), Some(usd)) = (&row.session, row.receipt.billed_input_usd) {
             let key = SessionKey {
                 workload: row.workload.clone(),
                 session: session.clone(),
@@ -96,6 +97,17 @@ impl Rollup {
             };
             self.add_session(key, &cost);
         }
+    }
+
+    pub(crate) fn add_spending(&mut self, call: &Spending) {
+        let key = DayKey {
+            day: call.at.div_euclid(DAY_MS),
+            workload: call.workload.clone(),
+            stack: call.stack.clone(),
+            model: call.model.clone().unwrap_or_default(),
+            key: call.key.clone().unwrap_or_default(),
+        };
+        self.days.entry(key).or_default().spent_usd += call.usd.unwrap_or(0.0);
     }
 
     pub(crate) fn add_all(&mut self, other: &Self) {

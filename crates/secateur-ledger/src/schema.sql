@@ -49,14 +49,18 @@ CREATE TABLE score (
 );
 CREATE INDEX score_series ON score (workload, stack, at_ms);
 CREATE INDEX score_at ON score (at_ms);
-CREATE TABLE shadow_call (
+CREATE TABLE spending (
     id TEXT NOT NULL PRIMARY KEY,
     at_ms BIGINT NOT NULL,
+    purpose TEXT NOT NULL,
+    request_id TEXT NOT NULL,
     workload TEXT NOT NULL,
     stack TEXT NOT NULL,
-    usd DOUBLE PRECISION NOT NULL
+    model TEXT NOT NULL,
+    key_name TEXT NOT NULL,
+    usd DOUBLE PRECISION
 );
-CREATE INDEX shadow_call_at ON shadow_call (at_ms);
+CREATE INDEX spending_at ON spending (at_ms);
 CREATE TABLE stack_event (
     seq INTEGER PRIMARY KEY,
     at_ms BIGINT NOT NULL,

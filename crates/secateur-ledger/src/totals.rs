@@ -8,6 +8,7 @@ use crate::listing::{Sql, Towards, all_of, row_terms, series_terms};
 use crate::moment::{DAY_MS, day_of};
 use crate::query::{Filter, GroupBy, Totals};
 use crate::row::Millis;
+use crate::spending;
 use crate::store::{Store, Value};
 use crate::sums::{self, SUMS};
 
@@ -131,6 +132,9 @@ fn from_rows(
             totals.group = day_of(number * DAY_MS);
         }
         add(groups, &totals);
+    }
+    for spent in spending::totals(store, filter, by)? {
+        add(groups, &spent);
     }
     Ok(())
 }

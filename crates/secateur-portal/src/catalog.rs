@@ -34,10 +34,11 @@ pub struct WorkloadInfo {
 }
 
 impl WorkloadInfo {
-    /// The score that a stack must not fall under, as it is configured.
+    /// The canary's options, where it compares answers.
     #[must_use]
-    pub fn floor(&self) -> Option<f64> {
-        self.canary.as_ref().map(|options| options.floor)
+    pub fn sampled_canary(&self) -> Option<&CanaryOptions> {
+        let options = self.canary.as_deref();
+        options.filter(|options| options.sample_pct > 0.0)
     }
 
     /// A workload as it is configured.

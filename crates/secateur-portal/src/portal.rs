@@ -104,12 +104,8 @@ impl Portal {
             i64::from(options.session_hours.max(1)) * HOUR,
         )?;
         let digest = ring::digest::digest(&ring::digest::SHA256, CSS.as_bytes());
-        let name: String = digest
-            .as_ref()
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let mut name = hex::encode(digest);
+        name.truncate(12);
         Ok(Self {
             ledger,
             catalog,

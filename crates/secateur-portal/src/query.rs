@@ -92,9 +92,7 @@ pub(crate) async fn start(ledger: &Ledger, now: Millis) -> Result<StartData, Led
         since: Some(since(now, DAYS)),
         ..Filter::default()
     };
-    let shadow = ledger.shadow_costs(None, midnight(now)).await?;
     Ok(StartData {
-        shadow_usd: shadow.iter().map(|day| day.usd).sum(),
         today: all(ledger, &today).await?,
         workloads: ledger.totals(&today, GroupBy::Workload).await?,
         days: ledger.totals(&weeks, GroupBy::Day).await?,
@@ -156,7 +154,7 @@ pub(crate) async fn quality(
         workload: name.to_owned(),
         canary,
         standings,
-        shadow: ledger.shadow_costs(Some(name), from).await?,
+        spent: ledger.spent_by_day(Some(name), from).await?,
         holdout_pct: info.map_or(0.0, |info| info.holdout_pct),
         days: ledger.totals(&longer, GroupBy::Day).await?,
         stacks: totals,

@@ -169,10 +169,7 @@ impl Capture {
     }
 
     fn count(&self, workload: &str, result: &str, texts: usize) {
-        self.surfaces.metrics.count(
-            "secateur_captured_texts_total",
-            &[("workload", workload), ("result", result)],
-            texts as f64,
-        );
+        let metrics = &self.surfaces.metrics;
+        metrics.captured_texts(workload, result, texts as u64);
     }
 }

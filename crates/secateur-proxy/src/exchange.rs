@@ -18,6 +18,8 @@ pub(crate) struct Exchange {
     /// By whose rules the event is looked at.
     workload: Arc<Workload>,
     started: Instant,
+    /// When the request was sent to the upstream, the last time.
+    pub(crate) sent: Option<Instant>,
     /// The body that is still coming in, where it is passed on as it comes.
     pub(crate) streamed: Option<Arc<Fate>>,
     /// The original, where it is to be sent too.
@@ -39,6 +41,7 @@ impl Exchange {
             shared,
             workload,
             started,
+            sent: None,
             streamed: None,
             shadow: None,
             blocks: None,
@@ -74,6 +77,9 @@ impl Drop for Exchange {
         event.total = self.started.elapsed();
         if event.ended == Ended::ClientGone && self.shared.is_cutting_off.load(Ordering::Relaxed) {
             event.ended = Ended::CutOff;
+        }
+        if event.upstream_status.is_some() {
+            event.upstream_total = self.sent.map(|sent| sent.elapsed());
         }
         if let Some(fate) = &self.streamed {
             event.bytes_before = fate.bytes();

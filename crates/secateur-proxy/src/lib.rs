@@ -41,6 +41,6 @@ pub use own::recall;
 pub use pages::{MakePages, PageBody, Pages, PagesParts, is_page_path};
 pub use pipeline::{CoreEngine, Engine};
 pub use server::{CutOff, Proxy, ProxyParts, ReloadError, ServeError};
-pub use surface::{Captured, Field, LedgerSink, Log, Metrics};
+pub use surface::{Captured, Field, LedgerSink, Log};
 pub use upstream::{Caller, upstream_uri};
 pub use usage::Usage;

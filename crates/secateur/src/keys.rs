@@ -154,8 +154,7 @@ fn fresh_key() -> Result<String, Failure> {
     getrandom::fill(&mut bytes).map_err(|error| {
         Failure::bad_input(format!("the machine gives no random bytes: {error}"))
     })?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("sk-secateur-{digits}"))
+    Ok(format!("sk-secateur-{}", hex::encode(bytes)))
 }
 
 #[cfg(test)]

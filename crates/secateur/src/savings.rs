@@ -1,4 +1,4 @@
-//! `secateur savings`: what was saved and paid, on one screen.
+//! `secateur savings`: what was billed and saved, on one screen.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint};
 use secateur_ledger::moment::{DAY_MS, day_of, midnight, now};
-use secateur_ledger::{Filter, GroupBy, Ledger, Millis, ShadowCost, Totals};
+use secateur_ledger::{Filter, GroupBy, Ledger, Millis, Money, Totals};
 use serde_json::json;
 
 use crate::audit::args::LedgerArgs;
@@ -58,28 +58,32 @@ pub(crate) fn run(args: &SavingsArgs) -> Result<(), Failure> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sum {
     requests: u64,
-    paid: f64,
-    /// Net of what comparing answers cost, where that is known.
-    saved: f64,
+    money: Money,
 }
 
 impl Sum {
-    fn add(&mut self, totals: &Totals) {
-        self.requests += totals.requests;
-        self.paid += totals.actual_usd;
-        self.saved += totals.saved_usd;
+    fn of(totals: &Totals) -> Self {
+        Self {
+            requests: totals.requests,
+            money: totals.money(),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.money += other.money;
     }
 
     fn percent(&self) -> String {
-        let without = self.paid + self.saved;
-        if without <= 0.0 {
-            return "–".to_owned();
-        }
-        format!("{:.0} %", self.saved / without * 100.0)
+        let share = self.money.net_share();
+        share.map_or("–".to_owned(), |share| format!("{:.0} %", share * 100.0))
     }
 
     fn json(&self) -> serde_json::Value {
-        json!({ "requests": self.requests, "paid_usd": self.paid, "saved_usd": self.saved })
+        let mut json = serde_json::to_value(self.money).unwrap_or_default();
+        json["requests"] = self.requests.into();
+        json["net_usd"] = self.money.net_usd().into();
+        json
     }
 }
 
@@ -87,11 +91,10 @@ impl Sum {
 #[derive(Debug, Default)]
 struct Screen {
     times: Vec<(&'static str, Sum)>,
-    /// Saved on each day, the oldest first.
+    /// Net on each day, the oldest first.
     days: Vec<(String, f64)>,
     workloads: Vec<(String, Sum)>,
     models: Vec<(String, Sum)>,
-    shadow_usd: f64,
 }
 
 impl Screen {
@@ -104,61 +107,34 @@ impl Screen {
         let days = answer(ledger.totals(&filter, GroupBy::Day))?;
         let workloads = answer(ledger.totals(&filter, GroupBy::Workload))?;
         let models = answer(ledger.totals(&filter, GroupBy::Model))?;
-        let shadow = answer(ledger.shadow_costs(None, first))?;
-        Ok(Self::of(now, &days, &workloads, &models, &shadow))
+        Ok(Self::of(now, &days, &workloads, &models))
     }
 
-    fn of(
-        now: Millis,
-        days: &[Totals],
-        workloads: &[Totals],
-        models: &[Totals],
-        shadow: &[ShadowCost],
-    ) -> Self {
-        let mut by_day: BTreeMap<&str, Sum> = BTreeMap::new();
-        for totals in days {
-            by_day.entry(&totals.group).or_default().add(totals);
-        }
-        let mut by_workload: BTreeMap<&str, Sum> = BTreeMap::new();
-        for totals in workloads {
-            by_workload.entry(&totals.group).or_default().add(totals);
-        }
-        for cost in shadow {
-            by_day.entry(&cost.day).or_default().saved -= cost.usd;
-            by_workload.entry(&cost.workload).or_default().saved -= cost.usd;
-        }
+    fn of(now: Millis, days: &[Totals], workloads: &[Totals], models: &[Totals]) -> Self {
+        let by_day: BTreeMap<&str, Sum> = days
+            .iter()
+            .map(|totals| (&*totals.group, Sum::of(totals)))
+            .collect();
         let day = |back: i64| day_of(midnight(now) - back * DAY_MS);
+        let of_day = |back: i64| by_day.get(&*day(back)).copied().unwrap_or_default();
         let since = |count: i64| {
             let mut sum = Sum::default();
-            for back in 0..count {
-                let of_day = by_day.get(day(back).as_str()).copied().unwrap_or_default();
-                sum.requests += of_day.requests;
-                sum.paid += of_day.paid;
-                sum.saved += of_day.saved;
-            }
+            (0..count).for_each(|back| sum.add(of_day(back)));
             sum
         };
-        let saved = |back: i64| {
-            let name = day(back);
-            let saved = by_day.get(name.as_str()).map_or(0.0, |sum| sum.saved);
-            (name, saved)
-        };
-        let of_model = |totals: &Totals| {
-            let mut sum = Sum::default();
-            sum.add(totals);
-            (name_of(&totals.group), sum)
-        };
-        let named = |(name, sum): (&str, Sum)| (name_of(name), sum);
+        let named = |totals: &Totals| (name_of(&totals.group), Sum::of(totals));
         Self {
             times: vec![
                 ("today", since(1)),
                 ("7 days", since(7)),
                 ("30 days", since(DAYS)),
             ],
-            days: (0..DAYS).rev().map(saved).collect(),
-            workloads: largest(by_workload.into_iter().map(named)),
-            models: largest(models.iter().map(of_model)),
-            shadow_usd: shadow.iter().fold(0.0, |sum, cost| sum + cost.usd),
+            days: (0..DAYS)
+                .rev()
+                .map(|back| (day(back), of_day(back).money.net_usd()))
+                .collect(),
+            workloads: largest(workloads.iter().map(named)),
+            models: largest(models.iter().map(named)),
         }
     }
 
@@ -172,7 +148,6 @@ impl Screen {
             "times": self.times.iter().map(time).collect::<serde_json::Map<_, _>>(),
             "workloads": named(&self.workloads),
             "models": named(&self.models),
-            "canary_usd": self.shadow_usd,
         })
     }
 
@@ -186,8 +161,8 @@ impl Screen {
             .iter()
             .map(|(name, sum)| ((*name).to_owned(), *sum));
         let mut screen = format!("{}\n", lines("UTC days", times));
-        let saved: Vec<f64> = self.days.iter().map(|(_, saved)| *saved).collect();
-        screen += &format!("\n{}  {}\n", bold("saved per day"), sparkline(&saved));
+        let net: Vec<f64> = self.days.iter().map(|(_, net)| *net).collect();
+        screen += &format!("\n{}  {}\n", bold("net per day"), sparkline(&net));
         screen += &format!(
             "\n{}\n",
             lines("30 days, by workload", self.workloads.iter().cloned())
@@ -196,11 +171,11 @@ impl Screen {
             "\n{}\n",
             lines("30 days, by model", self.models.iter().cloned())
         );
-        screen += "\nAt list prices; saved is net of the cache that a cut rewrites.";
-        if self.shadow_usd > 0.0 {
+        screen += "\nAt list prices. Net: saved, less what comparing answers and summaries cost.";
+        if all.money.unpriced > 0 {
             screen += &format!(
-                "\nComparing answers (canary) cost {}, taken off above except by model.",
-                usd(self.shadow_usd)
+                "\nWithout a known price, and in no sum: {}.",
+                counted(all.money.unpriced, "request")
             );
         }
         screen
@@ -209,34 +184,32 @@ impl Screen {
 
 fn largest(all: impl Iterator<Item = (String, Sum)>) -> Vec<(String, Sum)> {
     let mut all: Vec<(String, Sum)> = all.collect();
-    all.sort_by(|(_, one), (_, other)| other.paid.total_cmp(&one.paid));
+    all.sort_by(|(_, one), (_, other)| other.money.billed_usd.total_cmp(&one.money.billed_usd));
     let rest = all.split_off(MAX_LINES.min(all.len()));
     if !rest.is_empty() {
         let mut others = Sum::default();
-        for (_, sum) in &rest {
-            others.requests += sum.requests;
-            others.paid += sum.paid;
-            others.saved += sum.saved;
-        }
-        all.push((counted(rest.len() as u64, "other"), others));
+        let count = rest.len() as u64;
+        rest.into_iter().for_each(|(_, sum)| others.add(sum));
+        all.push((counted(count, "other"), others));
     }
     all
 }
 
 fn lines(name: &str, all: impl Iterator<Item = (String, Sum)>) -> String {
-    let mut rows = table(&[name, "requests", "paid", "saved", "of the bill"]);
+    let mut rows = table(&[name, "requests", "billed", "saved", "net", "of the bill"]);
     for (name, sum) in all {
-        let saved = usd(sum.saved);
+        let net = usd(sum.money.net_usd());
         rows.add_row([
             Cell::new(name),
             Cell::new(thousands(
                 usize::try_from(sum.requests).unwrap_or(usize::MAX),
             )),
-            Cell::new(usd(sum.paid)),
-            if sum.saved < 0.0 {
-                red_cell(saved)
+            Cell::new(usd(sum.money.billed_usd)),
+            Cell::new(usd(sum.money.saved_usd)),
+            if sum.money.net_usd() < 0.0 {
+                red_cell(net)
             } else {
-                green_cell(saved)
+                green_cell(net)
             },
             Cell::new(sum.percent()),
         ]);
@@ -269,44 +242,39 @@ fn sparkline(days: &[f64]) -> String {
 mod tests {
     use super::*;
 
-    fn totals(group: &str, requests: u64, paid: f64, saved: f64) -> Totals {
+    fn totals(group: &str, requests: u64, spent_usd: f64) -> Totals {
         Totals {
             group: group.to_owned(),
             requests,
-            actual_usd: paid,
-            saved_usd: saved,
+            billed_usd: 1.0,
+            saved_usd: 0.5,
+            spent_usd,
             ..Totals::default()
         }
     }
 
     #[test]
-    fn days_add_up_and_comparing_answers_is_taken_off() {
+    fn days_add_up_and_what_was_spent_is_taken_off() {
         let now = 20_000 * DAY_MS + 5;
         let day = |back: i64| day_of(now - back * DAY_MS);
         let days = [
-            totals(&day(0), 2, 1.0, 0.5),
-            totals(&day(6), 3, 1.0, 0.5),
-            totals(&day(7), 4, 1.0, 0.0),
+            totals(&day(0), 2, 0.25),
+            totals(&day(6), 3, 0.0),
+            totals(&day(7), 4, 0.0),
         ];
-        let shadow = [ShadowCost {
-            day: day(0),
-            workload: "agent".into(),
-            calls: 1,
-            usd: 0.25,
-        }];
-        let workloads = [totals("agent", 9, 3.0, 1.0)];
-        let models = [totals("gpt\u{1b}", 9, 3.0, 1.0)];
-        let screen = Screen::of(now, &days, &workloads, &models, &shadow);
+        let workloads = [totals("agent", 9, 0.25)];
+        let models = [totals("gpt\u{1b}", 9, 0.25)];
+        let screen = Screen::of(now, &days, &workloads, &models);
         let sums: Vec<(u64, f64, f64)> = screen
             .times
             .iter()
-            .map(|(_, sum)| (sum.requests, sum.paid, sum.saved))
+            .map(|(_, sum)| (sum.requests, sum.money.billed_usd, sum.money.net_usd()))
             .collect();
-        assert_eq!(sums, [(2, 1.0, 0.25), (5, 2.0, 0.75), (9, 3.0, 0.75)]);
-        assert_eq!(screen.workloads[0].1.saved, 0.75);
+        assert_eq!(sums, [(2, 1.0, 0.25), (5, 2.0, 0.75), (9, 3.0, 1.25)]);
+        assert_eq!(screen.workloads[0].1.money.net_usd(), 0.25);
         let shown = anstream::adapter::strip_str(&screen.show()).to_string();
         assert!(
-            shown.contains("$0.2500") && shown.contains("20 %"),
+            shown.contains("$0.2500") && shown.contains("17 %"),
             "{shown}"
         );
         assert!(!shown.contains('\u{1b}'), "{shown}");
@@ -330,8 +298,10 @@ mod tests {
                 format!("m{at}"),
                 Sum {
                     requests: 1,
-                    paid: f64::from(at),
-                    saved: 0.0,
+                    money: Money {
+                        billed_usd: f64::from(at),
+                        ..Money::default()
+                    },
                 },
             )
         });

@@ -201,7 +201,7 @@ async def absurd_usage(upstream):
             answer = await ask(proxy.port, CHAT, chat(), [("x-hostile", "usage=" + json.dumps(usage))])
             ids.append(answer.header("x-secateur-request-id"))
         await proxy.recorded(2)
-        usd, tokens = proxy.rows("SELECT SUM(actual_usd), SUM(input_tokens) FROM daily")[0]
+        usd, tokens = proxy.rows("SELECT SUM(billed_usd), SUM(input_tokens) FROM daily")[0]
         marked = sum("cannot all be true" in proxy.ask_cli("audit", "show", id) for id in ids)
         return usd < 1 and marked == 2, f"{tokens} tokens and ${usd:.6f} in the sums; {marked} of 2 marked on their page", proxy
 

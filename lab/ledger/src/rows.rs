@@ -103,8 +103,8 @@ pub(crate) fn row(number: u64, count: u64) -> Row {
             predicted_tokens_after: Some(sent / 4),
             predicted_usd_without: Some(cost * 1.2),
             predicted_usd_with: Some(cost),
-            actual_usd: Some(cost * 1.3),
-            actual_input_usd: Some(cost),
+            billed_usd: Some(cost * 1.3),
+            billed_input_usd: Some(cost),
             tokens_saved: i64::try_from((chars - sent) / 4).ok(),
             saved_usd: Some(cost * 0.1),
             price_date: Some("2026-09-01".into()),
@@ -144,8 +144,8 @@ pub(crate) fn passed(number: u64, count: u64) -> Row {
         total_us: other.total_us,
         usage: other.usage,
         receipt: ReceiptRow {
-            actual_usd: other.receipt.actual_usd,
-            actual_input_usd: other.receipt.actual_input_usd,
+            billed_usd: other.receipt.billed_usd,
+            billed_input_usd: other.receipt.billed_input_usd,
             ..ReceiptRow::default()
         },
         ended: other.ended,

@@ -9,7 +9,7 @@ use crate::listing::{self, Page, Towards};
 use crate::query::{After, DayScore, Filter, GroupBy, Holdout, Totals};
 use crate::row::{Millis, Row};
 use crate::scores;
-use crate::shadow::{self, ShadowCost};
+use crate::spending::{self, SpentDay};
 use crate::totals;
 
 impl Ledger {
@@ -145,18 +145,18 @@ impl Ledger {
             .await
     }
 
-    /// What comparisons of answers cost since then, by day and workload, the oldest day first. Calls go with their rows, after
-    /// `keep_days`.
+    /// What Secateur's own calls cost since then, by day, workload and purpose, the oldest day first. Calls are removed with
+    /// the rows, after `keep_days`; the sums keep them.
     ///
     /// # Errors
     /// See [`Ledger::rows`].
-    pub async fn shadow_costs(
+    pub async fn spent_by_day(
         &self,
         workload: Option<&str>,
         since: Millis,
-    ) -> Result<Vec<ShadowCost>, LedgerError> {
+    ) -> Result<Vec<SpentDay>, LedgerError> {
         let workload = workload.map(str::to_owned);
-        self.read(move |store| shadow::costs(store, workload.as_deref(), since))
+        self.read(move |store| spending::by_day(store, workload.as_deref(), since))
             .await
     }
 

@@ -32,7 +32,7 @@ impl Postgres {
             config.application_name("secateur-ledger");
         }
         let connected = match tls {
-            Some(tls) => config.connect(tls.clone()),
+            Some(tls) => config.connect(tls.connector()),
             None => config.connect(NoTls),
         };
         let mut client = connected.map_err(explain)?;

@@ -1,27 +1,21 @@
-//! TLS to PostgreSQL: what an address asks for, and the handshake.
+//! TLS to PostgreSQL: what an address asks for, and how the certificate is checked.
 //!
 //! **Invariant:** an address that asks for TLS is never reached without it, and the server's certificate is
 //! always checked: there is no mode that encrypts without knowing for whom.
 
-use std::io;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use percent_encoding::percent_decode_str;
-use postgres::Socket;
-use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsConnector;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The name of the protocol, for servers that want TLS from the first byte.
 const ALPN: &[u8] = b"postgresql";
@@ -89,7 +83,7 @@ impl Asked {
 
 /// How to speak TLS to a server. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Tls(Arc<ClientConfig>);
+pub(crate) struct Tls(MakeRustlsConnect);
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -112,7 +106,11 @@ impl Tls {
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
         config.alpn_protocols = vec![ALPN.to_vec()];
-        Ok(Self(Arc::new(config)))
+        Ok(Self(MakeRustlsConnect::new(config)))
+    }
+
+    pub(super) fn connector(&self) -> MakeRustlsConnect {
+        self.0.clone()
     }
 }
 
@@ -198,76 +196,6 @@ impl ServerCertVerifier for AnyName {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
-    }
-}
-
-impl MakeTlsConnect<Socket> for Tls {
-    type Stream = Encrypted;
-    type TlsConnect = Handshake;
-    type Error = InvalidDnsNameError;
-
-    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, InvalidDnsNameError> {
-        Ok(Handshake {
-            connector: TlsConnector::from(Arc::clone(&self.0)),
-            name: ServerName::try_from(host.to_owned())?,
-        })
-    }
-}
-
-/// A handshake that is about to begin.
-pub(crate) struct Handshake {
-    connector: TlsConnector,
-    name: ServerName<'static>,
-}
-
-impl TlsConnect<Socket> for Handshake {
-    type Stream = Encrypted;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted>> + Send>>;
-
-    fn connect(self, socket: Socket) -> Self::Future {
-        Box::pin(async move {
-            let stream = self.connector.connect(self.name, socket).await?;
-            Ok(Encrypted(stream))
-        })
-    }
-}
-
-/// A connection that nobody listens in on.
-pub(crate) struct Encrypted(tokio_rustls::client::TlsStream<Socket>);
-
-impl TlsStream for Encrypted {
-    /// The certificate is checked, so the password need not be bound to it as well.
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for Encrypted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Encrypted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use secateur_ledger::{CaptureLimits, CapturedCut, Ledger, LedgerError, Recalled};
+use secateur_ledger::{CaptureLimits, CapturedCut, Ledger, LedgerError, Purpose, Recalled};
 
 use crate::suite::{MONDAY, open};
 use crate::{DAY_MS, settled, wall_clock};
@@ -96,23 +96,27 @@ pub(crate) async fn captured_text_is_found_until_its_limits_take_it(
 pub(crate) async fn comparisons_and_ended_sessions_are_kept(url: &str, folder: &std::path::Path) {
     let ledger = open(url, &folder.join("spool")).await;
     for number in 0..6 {
-        let call = secateur_ledger::ShadowCall {
+        let call = secateur_ledger::Spending {
             id: format!("call-{number}"),
             at: MONDAY + number * DAY_MS / 2,
             workload: ["agent", "chat"][usize::from(number == 3)].into(),
+            purpose: Purpose::Shadow,
+            request: format!("request-{number}"),
             stack: "m7".into(),
-            usd: 0.5,
+            model: Some("m".into()),
+            key: None,
+            usd: Some(0.5),
         };
         // Told twice, it is still one.
-        ledger.record_shadow(call.clone());
-        ledger.record_shadow(call);
+        ledger.record_spending(call.clone());
+        ledger.record_spending(call);
     }
     ledger.flush().await;
     settled(&ledger).await;
     let costs = |workload: Option<&'static str>, since| {
         let ledger = ledger.clone();
         async move {
-            let found = ledger.shadow_costs(workload, since).await.unwrap();
+            let found = ledger.spent_by_day(workload, since).await.unwrap();
             found
                 .into_iter()
                 .map(|cost| (cost.day, cost.workload, cost.calls, cost.usd))

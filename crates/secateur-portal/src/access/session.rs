@@ -44,18 +44,6 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(byte).collect()
-}
-
 impl Sessions {
     /// # Errors
     /// The machine gives no random bytes.
@@ -85,7 +73,7 @@ impl Sessions {
             .take(MAX_NAME_CHARS)
             .collect();
         Ok(Session {
-            id: hex(&random::<16>()?),
+            id: hex::encode(random::<16>()?),
             is_member,
             name,
             ends_at: now + self.lasts,
@@ -94,7 +82,7 @@ impl Sessions {
 
     fn payload(session: &Session) -> String {
         let kind = if session.is_member { "member" } else { "guest" };
-        let name = hex(session.name.as_bytes());
+        let name = hex::encode(session.name.as_bytes());
         format!("{kind}.{}.{}.{name}", session.id, session.ends_at)
     }
 
@@ -106,13 +94,13 @@ impl Sessions {
     /// A text with its signature behind a dot.
     pub(crate) fn sign(&self, payload: &str) -> String {
         let tag = hmac::sign(&self.key, payload.as_bytes());
-        format!("{payload}.{}", hex(tag.as_ref()))
+        format!("{payload}.{}", hex::encode(tag.as_ref()))
     }
 
     /// The text, if the signature behind it is ours.
     pub(crate) fn verify<'t>(&self, signed: &'t str) -> Option<&'t str> {
         let (payload, tag) = signed.rsplit_once('.')?;
-        hmac::verify(&self.key, payload.as_bytes(), &unhex(tag)?).ok()?;
+        hmac::verify(&self.key, payload.as_bytes(), &hex::decode(tag).ok()?).ok()?;
         Some(payload)
     }
 
@@ -126,7 +114,7 @@ impl Sessions {
         };
         let id = fields.next()?.to_owned();
         let ends_at = fields.next()?.parse().ok()?;
-        let name = String::from_utf8(unhex(fields.next()?)?).ok()?;
+        let name = String::from_utf8(hex::decode(fields.next()?).ok()?).ok()?;
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if ends_at <= now || ended.contains_key(&id) {
             return None;
@@ -161,12 +149,14 @@ impl Sessions {
 
     /// What a form of this session carries. A page of another origin cannot read it.
     pub(crate) fn form_key(&self, session: &Session) -> String {
-        hex(hmac::sign(&self.key, format!("form.{}", session.id).as_bytes()).as_ref())
+        hex::encode(hmac::sign(&self.key, format!("form.{}", session.id).as_bytes()).as_ref())
     }
 
     /// Whether a form carries what it must.
     pub(crate) fn takes_form(&self, session: &Session, key: &str) -> bool {
-        let Some(tag) = unhex(key) else { return false };
+        let Ok(tag) = hex::decode(key) else {
+            return false;
+        };
         hmac::verify(&self.key, format!("form.{}", session.id).as_bytes(), &tag).is_ok()
     }
 }

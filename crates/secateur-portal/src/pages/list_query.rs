@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told_and_left_out() {
-        let query = ListQuery::read("since=yesterday&after=x&refresh=0");
+        let query = ListQuery::read("since=yesterday&after=&refresh=0");
         assert_eq!(query.filter(), Filter::default());
         assert_eq!(query.problems.len(), 1);
         assert_eq!((&query.page, query.refresh), (&Page::First, None));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use secateur_ledger::moment::{self, DAY_MS};
 use secateur_ledger::{
-    Controls, DayScore, Holdout, Row, Score, ShadowCost, StackEvent, StackEventKind, Totals,
+    Controls, DayScore, Holdout, Row, Score, SpentDay, StackEvent, StackEventKind, Totals,
 };
 use secateur_proxy::canary::{STACK_OF_ORIGINALS, Standing, Verdict};
 use secateur_proxy::config::CanaryOptions;
@@ -29,8 +29,8 @@ pub(crate) struct QualityData {
     pub(crate) canary: Option<Arc<CanaryOptions>>,
     /// How each stack stands with the canary.
     pub(crate) standings: BTreeMap<String, Standing>,
-    /// What comparing answers cost, by day.
-    pub(crate) shadow: Vec<ShadowCost>,
+    /// What the proxy's own calls cost, by day.
+    pub(crate) spent: Vec<SpentDay>,
     pub(crate) holdout_pct: f64,
     pub(crate) days: Vec<Totals>,
     pub(crate) stacks: Vec<Totals>,
@@ -57,8 +57,17 @@ fn series_name(stack: &str) -> String {
 }
 
 impl QualityData {
-    /// The floor that holds: the canary's own.
+    /// Whether answers are compared, or clients post scores.
+    fn is_measured(&self) -> bool {
+        let is_sampled = |options: &Arc<CanaryOptions>| options.sample_pct > 0.0;
+        self.canary.as_ref().is_some_and(is_sampled) || !self.day_scores.is_empty()
+    }
+
+    /// The canary's own floor, where anything is measured against it.
     fn floor(&self) -> Option<f64> {
+        if !self.is_measured() {
+            return None;
+        }
         let standing = self.standings.values().next();
         let configured = || self.canary.as_ref().map(|options| options.floor);
         standing.map(|standing| standing.floor).or_else(configured)
@@ -69,7 +78,7 @@ struct StackLine {
     chips: Vec<Chip>,
     requests: String,
     change: String,
-    saved: String,
+    net: String,
     is_loss: bool,
     mean: String,
     samples: String,
@@ -108,7 +117,8 @@ pub(crate) struct QualityPage {
     events: Vec<Entry>,
     floor: Option<String>,
     rules: Option<String>,
-    shadow: Option<String>,
+    spent: Option<String>,
+    is_measured: bool,
     holdout: Option<HoldoutView>,
     holdout_pct: Option<String>,
 }
@@ -261,14 +271,14 @@ fn stack_lines(data: &QualityData, controls: &Controls) -> Vec<StackLine> {
             change: totals
                 .and_then(|totals| super::row_line::change(totals.chars_before, totals.chars_after))
                 .unwrap_or_else(|| "–".into()),
-            saved: totals.map_or("–".into(), |totals| {
+            net: totals.map_or("–".into(), |totals| {
                 format!(
                     "{} ({} tokens)",
-                    usd(totals.saved_usd),
+                    usd(totals.money().net_usd()),
                     signed(totals.tokens_saved)
                 )
             }),
-            is_loss: totals.is_some_and(|totals| totals.saved_usd < 0.0),
+            is_loss: totals.is_some_and(|totals| totals.money().net_usd() < 0.0),
             mean: if samples > 0 {
                 format!("{mean:.3}")
             } else {
@@ -311,12 +321,17 @@ fn rules(data: &QualityData) -> Option<String> {
     ))
 }
 
-fn shadow(costs: &[ShadowCost]) -> Option<String> {
-    let calls: u64 = costs.iter().map(|day| day.calls).sum();
-    let spent: f64 = costs.iter().map(|day| day.usd).sum();
+fn spent(days: &[SpentDay]) -> Option<String> {
+    let calls: u64 = days.iter().map(|day| day.calls).sum();
+    let unpriced: u64 = days.iter().map(|day| day.unpriced).sum();
+    let spent: f64 = days.iter().map(|day| day.usd).sum();
+    let unknown = match unpriced {
+        0 => String::new(),
+        count => format!(", {} of them at an unknown cost", thousands(count)),
+    };
     (calls > 0).then(|| {
         format!(
-            "Comparing answers cost {} in {} calls. This is not taken off what is saved.",
+            "Comparing answers and summaries cost {} in {} calls{unknown}. Net has it taken off.",
             usd(spent),
             thousands(calls)
         )
@@ -422,7 +437,8 @@ impl QualityPage {
             events: data.events.iter().map(Entry::of).collect(),
             floor: data.floor().map(|floor| format!("{floor:.2}")),
             rules: rules(data),
-            shadow: shadow(&data.shadow),
+            spent: spent(&data.spent),
+            is_measured: data.is_measured(),
             holdout: holdout(&data.holdout),
             holdout_pct: (data.holdout_pct > 0.0).then(|| percent(data.holdout_pct / 100.0)),
         }

@@ -23,7 +23,7 @@ struct QualityLine {
     requests: String,
     change: String,
     tokens: String,
-    saved: String,
+    net: String,
     is_loss: bool,
     /// Mean and number of the scores of stacks.
     score: Option<(String, String)>,
@@ -55,7 +55,7 @@ impl QualityListPage {
         controls: &Controls,
         shell: Shell,
     ) -> Self {
-        let places = usd_places(briefs.iter().map(|brief| brief.totals.saved_usd));
+        let places = usd_places(briefs.iter().map(|brief| brief.totals.money().net_usd()));
         let line = |brief: &QualityBrief| {
             let totals = &brief.totals;
             QualityLine {
@@ -65,8 +65,8 @@ impl QualityListPage {
                 change: change(totals.chars_before, totals.chars_after)
                     .unwrap_or_else(|| "–".into()),
                 tokens: signed(totals.tokens_saved),
-                saved: usd_in(totals.saved_usd, places),
-                is_loss: totals.saved_usd < 0.0,
+                net: usd_in(totals.money().net_usd(), places),
+                is_loss: totals.money().net_usd() < 0.0,
                 score: score(&brief.scores),
                 off: off_stacks(controls, &brief.name)
                     .into_iter()

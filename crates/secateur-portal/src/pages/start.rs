@@ -2,7 +2,7 @@
 
 use askama::Template;
 use secateur_ledger::moment::{Moment, midnight};
-use secateur_ledger::{Row, StackEvent, StackEventKind, Totals};
+use secateur_ledger::{Money, Row, StackEvent, StackEventKind, Totals};
 
 use super::astray::Astray;
 use super::timeline::Entry;
@@ -21,8 +21,6 @@ pub(crate) struct StartData {
     pub(crate) workloads: Vec<Totals>,
     /// The last weeks.
     pub(crate) days: Vec<Totals>,
-    /// What comparing answers cost since midnight UTC, in US dollars.
-    pub(crate) shadow_usd: f64,
     /// The newest rows.
     pub(crate) recent: Vec<Row>,
     /// The last weeks, newest first.
@@ -49,7 +47,7 @@ struct WorkloadLine {
     chars: String,
     tokens: String,
     billed: String,
-    saved: String,
+    net: String,
     is_loss: bool,
 }
 
@@ -81,15 +79,20 @@ fn forecast(today: &Totals) -> (String, String) {
     (off_by(predicted, billed), note)
 }
 
-/// What was billed today. What the canary spent is apart: it is not part of any saving.
-fn billed(today: &Totals, shadow_usd: f64) -> String {
-    let billed = format!("{} billed", usd(today.actual_usd));
-    if shadow_usd > 0.0 {
-        let shadow = usd(shadow_usd);
-        format!("{billed}; {shadow} for comparing answers is not taken off")
-    } else {
-        billed
+/// What net is made of, and what is in none of the sums.
+fn money_note(money: &Money) -> String {
+    let mut note = format!(
+        "{} billed, {} saved",
+        usd(money.billed_usd),
+        usd(money.saved_usd)
+    );
+    if money.spent_usd > 0.0 {
+        note += &format!(", {} spent on own calls", usd(money.spent_usd));
     }
+    if money.unpriced > 0 {
+        note += &format!("; {} without a price", thousands(money.unpriced));
+    }
+    note
 }
 
 fn tiles(data: &StartData, rollbacks: u64, since: &str) -> Vec<Tile> {
@@ -102,6 +105,7 @@ fn tiles(data: &StartData, rollbacks: u64, since: &str) -> Vec<Tile> {
         href: None,
         among: None,
     };
+    let money = today.money();
     let (off, sums) = forecast(today);
     let chars_saved = i64::try_from(today.chars_before).unwrap_or(i64::MAX)
         - i64::try_from(today.chars_after).unwrap_or(i64::MAX);
@@ -144,10 +148,10 @@ fn tiles(data: &StartData, rollbacks: u64, since: &str) -> Vec<Tile> {
             "",
         ),
         tile(
-            "Dollars saved, net",
-            usd(today.saved_usd),
-            billed(today, data.shadow_usd),
-            if today.saved_usd < 0.0 { "bad" } else { "" },
+            "Net",
+            usd(money.net_usd()),
+            money_note(&money),
+            if money.net_usd() < 0.0 { "bad" } else { "" },
         ),
         tile(
             "Net-negative",
@@ -199,8 +203,8 @@ impl StartPage {
         };
         let rollbacks = data.events.iter().filter(is_rollback).count() as u64;
         let places = |of: fn(&Totals) -> f64| usd_places(data.workloads.iter().map(of));
-        let billed = places(|totals| totals.actual_usd);
-        let saved = places(|totals| totals.saved_usd);
+        let billed = places(|totals| totals.billed_usd);
+        let net = places(|totals| totals.money().net_usd());
         let workload = |totals: &Totals| WorkloadLine {
             name: totals.group.clone(),
             href: link::quality(&totals.group),
@@ -209,9 +213,9 @@ impl StartPage {
             chars: super::row_line::change(totals.chars_before, totals.chars_after)
                 .unwrap_or_else(|| "–".into()),
             tokens: signed(totals.tokens_saved),
-            billed: usd_in(totals.actual_usd, billed),
-            saved: usd_in(totals.saved_usd, saved),
-            is_loss: totals.saved_usd < 0.0,
+            billed: usd_in(totals.billed_usd, billed),
+            net: usd_in(totals.money().net_usd(), net),
+            is_loss: totals.money().net_usd() < 0.0,
         };
         Self {
             day: midnight.day(),
@@ -241,7 +245,6 @@ mod tests {
             today,
             workloads: Vec::new(),
             days: Vec::new(),
-            shadow_usd: 0.5,
             recent: Vec::new(),
             events: Vec::new(),
         };
@@ -250,6 +253,8 @@ mod tests {
             failed_open: 1,
             struck: 2,
             net_negative: 3,
+            spent_usd: 0.5,
+            unpriced: 4,
             predicted_usd_with: 0.30,
             reconciled_usd: 0.25,
             ..Totals::default()
@@ -262,10 +267,13 @@ mod tests {
             assert!(tile(name).among.as_ref().unwrap().contains("trouble=1"));
         }
         assert_eq!(tile("Net-negative").value, "3");
-        let saved = &tile("Dollars saved, net").note;
+        let net = tile("Net");
+        assert_eq!(net.value, "\u{2212}$0.5000");
         assert!(
-            saved.ends_with("$0.5000 for comparing answers is not taken off"),
-            "{saved}"
+            net.note
+                .ends_with("$0.5000 spent on own calls; 4 without a price"),
+            "{}",
+            net.note
         );
         let forecast = tile("Predicted against billed");
         assert_eq!(forecast.value, "20.0 % over");

@@ -108,18 +108,18 @@ pub(crate) fn requests(days: &[Totals]) -> Chart {
     }
 }
 
-/// What was billed and what was saved, by day.
+/// What was billed and the net saving, by day.
 pub(crate) fn cost(days: &[Totals]) -> Chart {
     Chart {
         id: "cost",
         title: "Cost by day".into(),
-        about: "Billed by the provider's own counts at list prices, and saved net of what broken caches cost; below zero: a loss.".into(),
+        about: "Billed: the provider's own counts at list prices. Net: what was saved, less what broken caches and own calls cost; below zero: a loss.".into(),
         unit: Unit::Usd,
         across: Across::Days,
         shape: Shape::Bars,
         series: vec![
-            by_day(days, "billed", |totals| Some(totals.actual_usd)),
-            by_day(days, "saved, net", |totals| Some(totals.saved_usd)),
+            by_day(days, "billed", |totals| Some(totals.billed_usd)),
+            by_day(days, "net", |totals| Some(totals.money().net_usd())),
         ],
         floor: None,
         marks: Vec::new(),
@@ -127,7 +127,7 @@ pub(crate) fn cost(days: &[Totals]) -> Chart {
     }
 }
 
-/// After over before, summed over seven days up to and with each day.
+/// Before over after, summed over seven days up to and with each day.
 fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Series {
     let mut sorted: Vec<(i64, (u64, u64))> = days
         .iter()
@@ -147,8 +147,8 @@ fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Seri
         let sum =
             |pick: fn(&(u64, u64)) -> u64| window.iter().map(|(_, sizes)| pick(sizes)).sum::<u64>();
         let (before, after) = (sum(|sizes| sizes.0), sum(|sizes| sizes.1));
-        if before > 0 {
-            points.push((day as f64, after as f64 / before as f64));
+        if let Some(ratio) = secateur_ledger::ratio(before, after) {
+            points.push((day as f64, ratio));
         }
     }
     Series {
@@ -157,7 +157,7 @@ fn rolling(days: &[Totals], name: &str, pick: fn(&Totals) -> (u64, u64)) -> Seri
     }
 }
 
-/// Compress ratio over the seven days up to each day: what is left of 100 %.
+/// Compress ratio over the seven days up to each day; 1.00× means that nothing was saved.
 pub(crate) fn ratio(days: &[Totals]) -> Chart {
     let series = [
         rolling(days, "compress (m3)", |totals| {
@@ -170,8 +170,8 @@ pub(crate) fn ratio(days: &[Totals]) -> Chart {
     Chart {
         id: "ratio",
         title: "Compress ratio, 7 days rolling".into(),
-        about: "Characters sent for every hundred that came: of the requests where compress (m3) fired, and of all that were looked at.".into(),
-        unit: Unit::Share,
+        about: "Characters that came, divided by characters that were sent: of the requests where compress (m3) fired, and of all that were looked at. 1.00× saves nothing.".into(),
+        unit: Unit::Ratio,
         across: Across::Days,
         shape: Shape::Line,
         series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
@@ -204,10 +204,10 @@ mod tests {
         let chart = ratio(&days);
         let values: Vec<f64> = chart.series[0].points.iter().map(|(_, y)| *y).collect();
         assert_eq!(values.len(), 3);
-        assert!((values[0] - 0.5).abs() < 1e-12);
-        assert!((values[1] - 320.0 / 400.0).abs() < 1e-12);
+        assert!((values[0] - 2.0).abs() < 1e-12);
+        assert!((values[1] - 400.0 / 320.0).abs() < 1e-12);
         assert!(
-            (values[2] - 0.9).abs() < 1e-12,
+            (values[2] - 300.0 / 270.0).abs() < 1e-12,
             "the first day is out of reach: {values:?}"
         );
         assert_eq!(

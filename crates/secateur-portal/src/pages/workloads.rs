@@ -109,9 +109,14 @@ pub(crate) fn off_stacks(controls: &Controls, workload: &str) -> Vec<OffStack> {
 /// What the file says of a workload besides its mechanics.
 fn about(info: &WorkloadInfo, is_configured: bool) -> Vec<String> {
     let gone = (!is_configured).then(|| "No longer in the configuration file.".to_owned());
-    let floor = info
-        .floor()
-        .map(|floor| format!("Canary floor {floor:.2}."));
+    let canary = match info.sampled_canary() {
+        Some(options) => format!(
+            "The canary compares {} of the changed requests; floor {:.2}.",
+            percent(options.sample_pct / 100.0),
+            options.floor
+        ),
+        None => "The canary compares no answers.".to_owned(),
+    };
     let holdout = (info.holdout_pct > 0.0).then(|| {
         format!(
             "{} of the sessions held out.",
@@ -121,7 +126,7 @@ fn about(info: &WorkloadInfo, is_configured: bool) -> Vec<String> {
     let captures = info
         .captures
         .then(|| "Text that is cut is kept.".to_owned());
-    [gone, floor, holdout, captures]
+    [gone, Some(canary), holdout, captures]
         .into_iter()
         .flatten()
         .collect()

@@ -50,6 +50,8 @@ impl<'c> Paper<'c> {
         let range = match chart.unit {
             // A score of 0.94 under a floor of 0.95 must be visible.
             super::Unit::Score => ((low - 0.02).max(0.0), (high + 0.01).min(1.0)),
+            // Nothing is saved at 1.
+            super::Unit::Ratio => (low.min(1.0), high.max(1.0)),
             _ => (low.min(0.0), high.max(0.0)),
         };
         let (y_range, levels) = ticks(range, 4.0);

@@ -19,8 +19,8 @@ pub(crate) enum Unit {
     Count,
     /// US dollars.
     Usd,
-    /// Shares, shown in percent.
-    Share,
+    /// How many times larger, shown as `1.07×`.
+    Ratio,
     /// Scores from 0 to 1.
     Score,
 }
@@ -48,7 +48,7 @@ impl Unit {
         match self {
             Self::Count => numbers::compact(value),
             Self::Usd => numbers::usd(value),
-            Self::Share => format!("{}%", numbers::compact((value * 1000.0).round() / 10.0)),
+            Self::Ratio => format!("{value:.2}×"),
             Self::Score => format!("{value:.2}"),
         }
     }
@@ -59,7 +59,7 @@ impl Unit {
             Self::Count if value < 0.0 => numbers::signed(value.round() as i64),
             Self::Count => numbers::thousands(value.round() as u64),
             Self::Usd => numbers::usd_in(value, places),
-            Self::Share => numbers::percent(value),
+            Self::Ratio => format!("{value:.2}×"),
             Self::Score => format!("{value:.3}"),
         }
     }

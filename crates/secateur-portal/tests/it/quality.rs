@@ -1,7 +1,7 @@
 //! The quality page says what the canary says.
 
 use secateur_ledger::moment::now;
-use secateur_ledger::{Retired, Score, ShadowCall, StackEvent, StackEventKind};
+use secateur_ledger::{Purpose, Retired, Score, Spending, StackEvent, StackEventKind};
 use secateur_proxy::canary::STACK_OF_ORIGINALS;
 
 use crate::stage::Stage;
@@ -95,23 +95,24 @@ async fn the_scores_that_count_are_those_that_the_canary_judges() {
 async fn what_comparing_cost_is_a_figure_of_its_own() {
     let stage = Stage::new(None, &["coding"]).await;
     for (n, usd) in [(1, 0.75), (2, 0.5)] {
-        stage.ledger.record_shadow(ShadowCall {
+        stage.ledger.record_spending(Spending {
             id: format!("call {n}"),
             at: now(),
+            purpose: Purpose::Shadow,
+            request: format!("request {n}"),
             workload: "coding".into(),
             stack: "m7".into(),
-            usd,
+            model: None,
+            key: None,
+            usd: Some(usd),
         });
     }
     stage.ledger.flush().await;
     let (_, html) = stage.get("/optimize/quality/coding").await;
     assert!(
-        html.contains("Comparing answers cost $1.25 in 2 calls."),
+        html.contains("Comparing answers and summaries cost $1.25 in 2 calls."),
         "{html}"
     );
     let (_, html) = stage.get("/portal").await;
-    assert!(
-        html.contains("$1.25 for comparing answers is not taken off"),
-        "{html}"
-    );
+    assert!(html.contains("$1.25 spent on own calls"), "{html}");
 }

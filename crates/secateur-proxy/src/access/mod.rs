@@ -32,8 +32,7 @@ const OVERRIDES: [&str; 5] = [
 /// The SHA-256 of a key, as the configuration wants it.
 #[must_use]
 pub fn hash_key(key: &str) -> String {
-    let digest = Sha256::digest(key.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(key.as_bytes()))
 }
 
 /// Where a key was presented.

@@ -19,6 +19,7 @@ use secateur_core::internal::edit::SkipReason;
 pub use secateur_core::mechanic::Mechanic;
 use secateur_core::receipt::Receipt as Predicted;
 use secateur_core::report::Report;
+use secateur_ledger::{Money, Spending};
 
 pub use self::cache_read::{CacheRead, ChangedPlace, MissCause};
 pub use self::recalled::{ClientChange, Recalled};
@@ -121,12 +122,12 @@ pub struct Receipt {
     /// provider counts no reads.
     pub cache_read: Option<CacheRead>,
     /// By the provider's own counts.
-    pub actual_usd: Option<f64>,
+    pub billed_usd: Option<f64>,
     /// The input tokens that were not sent, at this request's own ratio of tokens to characters; negative
     /// where some were added.
     pub tokens_saved: Option<i64>,
     /// The input alone, by the provider's own counts.
-    pub actual_input_usd: Option<f64>,
+    pub billed_input_usd: Option<f64>,
     /// What the change saved by these counts, net of the cache that it broke; negative where it cost more.
     /// Where another model answered: what the same tokens, output included, would have cost with the one that
     /// was asked for, less what they did.
@@ -203,6 +204,8 @@ pub struct AuditEvent {
     pub added: Duration,
     /// From sending the request to the response's head.
     pub upstream_head: Option<Duration>,
+    /// From sending the request to the response's last byte.
+    pub upstream_total: Option<Duration>,
     /// From the first byte in to the last byte out.
     pub total: Duration,
     /// What the provider counted.
@@ -269,6 +272,7 @@ impl AuditEvent {
             response_bytes: 0,
             added: Duration::ZERO,
             upstream_head: None,
+            upstream_total: None,
             total: Duration::ZERO,
             usage: None,
             receipt: Receipt::default(),
@@ -281,6 +285,23 @@ impl AuditEvent {
     #[must_use]
     pub fn fired(&self, mechanic: Mechanic) -> bool {
         self.stack.contains(&mechanic.name())
+    }
+
+    /// Its dollars; `None`: its cost is unknown, or it has none.
+    #[must_use]
+    pub fn money(&self) -> Option<Money> {
+        self.receipt.billed_usd.map(|billed_usd| Money {
+            billed_usd,
+            saved_usd: self.receipt.saved_usd.unwrap_or(0.0),
+            ..Money::default()
+        })
+    }
+
+    /// Whether a model answered and the cost is unknown.
+    #[must_use]
+    pub fn is_unpriced(&self) -> bool {
+        let is_answered = self.dialect.is_some() && (1..400).contains(&self.status);
+        is_answered && self.receipt.billed_usd.is_none()
     }
 
     /// The stack as one word.
@@ -298,6 +319,9 @@ impl AuditEvent {
 pub trait AuditSink: Send + Sync + std::fmt::Debug {
     /// Takes an event.
     fn record(&self, event: &AuditEvent);
+
+    /// Takes what a call of the proxy itself cost.
+    fn record_spending(&self, spending: Spending);
 }
 
 /// Hands every event to both.
@@ -309,6 +333,11 @@ impl AuditSink for Both {
         self.0.record(event);
         self.1.record(event);
     }
+
+    fn record_spending(&self, spending: Spending) {
+        self.0.record_spending(spending.clone());
+        self.1.record_spending(spending);
+    }
 }
 
 /// Keeps nothing.
@@ -317,6 +346,8 @@ pub struct NoSink;
 
 impl AuditSink for NoSink {
     fn record(&self, _: &AuditEvent) {}
+
+    fn record_spending(&self, _: Spending) {}
 }
 
 /// A reason's name, as reports spell it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use secateur_ledger::{
-    Controls, Ledger, LedgerError, Millis, Retired, Score, ShadowCall, StackEvent, StackEventKind,
+    Controls, Ledger, LedgerError, Millis, Retired, Score, Spending, StackEvent, StackEventKind,
 };
 use tokio::sync::watch;
 
@@ -20,8 +20,8 @@ impl CanaryStore for Ledger {
         Ledger::record_score(self, score);
     }
 
-    fn record_shadow(&self, call: ShadowCall) {
-        Ledger::record_shadow(self, call);
+    fn record_spending(&self, call: Spending) {
+        Ledger::record_spending(self, call);
     }
 
     fn scores<'s>(

@@ -200,11 +200,7 @@ impl Canary {
     }
 
     fn count_shadow(&self, workload: &str, stack: &str, result: &str) {
-        self.surfaces.metrics.count(
-            "secateur_shadow_calls_total",
-            &[("workload", workload), ("stack", stack), ("result", result)],
-            1.0,
-        );
+        self.surfaces.metrics.shadow_call(workload, stack, result);
     }
 
     /// A comparison ended, with an error or with a score.
@@ -321,14 +317,8 @@ impl Canary {
 
     /// Takes a score and has its stack judged, which nobody waits for.
     fn note_score(self: &Arc<Self>, workload: &Arc<Workload>, score: Score) {
-        let labels = [
-            ("workload", &*score.workload),
-            ("stack", &*score.stack),
-            ("scorer", &*score.scorer),
-        ];
         let metrics = &self.surfaces.metrics;
-        metrics.count("secateur_canary_scores_total", &labels, 1.0);
-        metrics.count("secateur_canary_score_sum_total", &labels, score.score);
+        metrics.score(&score.workload, &score.stack, &score.scorer, score.score);
         self.recent
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -128,11 +128,7 @@ impl Canary {
         self.signals.forget(workload, stack);
         // Another replica may have come first.
         if is_first {
-            self.surfaces.metrics.count(
-                "secateur_stack_rollbacks_total",
-                &[("workload", workload), ("stack", stack)],
-                1.0,
-            );
+            self.surfaces.metrics.stack_rolled_back(workload, stack);
         }
     }
 
@@ -148,11 +144,7 @@ impl Canary {
                 ("reason", reason.into()),
             ],
         );
-        self.surfaces.metrics.count(
-            "secateur_stack_warnings_total",
-            &[("workload", workload), ("stack", stack), ("signal", signal)],
-            1.0,
-        );
+        self.surfaces.metrics.stack_warning(workload, stack, signal);
         let event = StackEvent {
             at: now(),
             workload: workload.to_owned(),

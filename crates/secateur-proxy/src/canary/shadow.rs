@@ -12,8 +12,8 @@ use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use secateur_core::Dialect;
 use secateur_core::models::{self, Prices};
-use secateur_ledger::ShadowCall;
 use secateur_ledger::moment::now;
+use secateur_ledger::{Purpose, Spending};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Canary;
@@ -76,6 +76,7 @@ pub(crate) struct Shadow {
     id: String,
     stack: String,
     model: Option<String>,
+    key: Option<String>,
     /// Of the model that was asked for; the policy's own where it has some.
     prices: Option<Prices>,
     head: Parts,
@@ -113,6 +114,7 @@ impl Shadow {
             id: event.id.clone(),
             stack: event.stack.join("+"),
             model: event.model.clone(),
+            key: event.key.as_deref().map(str::to_owned),
             prices: event
                 .report
                 .as_ref()
@@ -242,29 +244,34 @@ impl Shadow {
             Ok((_, Some(usage))) => {
                 let usd = self.prices.as_ref().and_then(|prices| usage.usd(prices));
                 let tokens = usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0);
-                let usd = usd.unwrap_or(0.0);
-                gate.settle(ticket, Cost { tokens, usd });
+                let known = usd.unwrap_or(0.0);
+                gate.settle(ticket, Cost { tokens, usd: known });
                 self.note_cost(purpose, usd);
             }
             // Nothing was answered that could be billed.
             Err("upstream-unreachable" | "upstream-error") => {}
             // It is billed, and nobody said with how much: as far as is known.
-            _ => self.note_cost(purpose, ticket.estimate().usd),
+            _ => self.note_cost(purpose, self.prices.map(|_| ticket.estimate().usd)),
         }
         let (heard, _) = answered?;
         heard.reply(self.dialect).ok_or("no-answer")
     }
 
     /// What a call cost, for the metrics and the ledger.
-    fn note_cost(&self, purpose: &str, usd: f64) {
-        let workload = [("workload", &*self.workload.name)];
-        let metrics = &self.canary.surfaces.metrics;
-        metrics.count("secateur_shadow_usd_total", &workload, usd);
-        self.canary.store.record_shadow(ShadowCall {
+    fn note_cost(&self, purpose: &str, usd: Option<f64>) {
+        if let Some(usd) = usd {
+            let metrics = &self.canary.surfaces.metrics;
+            metrics.spent(&self.workload.name, Purpose::Shadow, usd);
+        }
+        self.canary.store.record_spending(Spending {
             id: format!("{}:{purpose}", self.id),
             at: now(),
+            purpose: Purpose::Shadow,
+            request: self.id.clone(),
             workload: self.workload.name.to_string(),
             stack: self.stack.clone(),
+            model: self.model.clone(),
+            key: self.key.clone(),
             usd,
         });
     }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secateur_ledger::{
-    Controls, Millis, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
+    Controls, Millis, Retired, Score, Spending, StackEvent, StackEventKind, Switch,
 };
 use tokio::sync::watch;
 
@@ -35,7 +35,7 @@ pub trait CanaryStore: Send + Sync + std::fmt::Debug {
 
     /// Takes what a call cost that was made to compare answers. Never blocks; a call with an id that is there
     /// already is the same call.
-    fn record_shadow(&self, call: ShadowCall);
+    fn record_spending(&self, call: Spending);
 
     /// The newest scores of a stack, newest first.
     fn scores<'s>(
@@ -72,7 +72,7 @@ const MAX_EVENTS: usize = 10_000;
 struct Kept {
     scores: BTreeMap<(String, String), VecDeque<Score>>,
     events: VecDeque<StackEvent>,
-    shadow_calls: VecDeque<ShadowCall>,
+    spending: VecDeque<Spending>,
 }
 
 /// Keeps everything in this process. Several proxies of one process can share it.
@@ -114,8 +114,8 @@ impl MemoryStore {
 
     /// Calls that were made to compare answers, oldest first.
     #[must_use]
-    pub fn shadow_calls(&self) -> Vec<ShadowCall> {
-        self.kept().shadow_calls.iter().cloned().collect()
+    pub fn spending(&self) -> Vec<Spending> {
+        self.kept().spending.iter().cloned().collect()
     }
 
     /// The timeline, oldest first.
@@ -176,12 +176,12 @@ impl CanaryStore for MemoryStore {
         scores.push_back(score);
     }
 
-    fn record_shadow(&self, call: ShadowCall) {
+    fn record_spending(&self, call: Spending) {
         let mut kept = self.kept();
-        if kept.shadow_calls.len() == MAX_EVENTS {
-            kept.shadow_calls.pop_front();
+        if kept.spending.len() == MAX_EVENTS {
+            kept.spending.pop_front();
         }
-        kept.shadow_calls.push_back(call);
+        kept.spending.push_back(call);
     }
 
     fn scores<'s>(

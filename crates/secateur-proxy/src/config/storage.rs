@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hex::FromHex;
 use secateur_ledger::{CaptureLimits, PassThrough};
 use serde::Deserialize;
 use toml::Spanned;
@@ -254,12 +255,5 @@ impl Reader<'_> {
 const SPOOL_FOLDER: &str = "secateur-spool";
 
 fn decode_hex(text: &str) -> Option<[u8; 32]> {
-    let mut key = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in key.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
-    }
-    Some(key)
+    <[u8; 32]>::from_hex(text).ok()
 }

@@ -17,7 +17,7 @@ use crate::pipeline::{Decided, Decision, Encoded, Job, decide};
 use crate::refusal::Refusal;
 use crate::route::Route;
 use crate::shared::Shared;
-use crate::summary::{Desk, Obtained, summary_request};
+use crate::summary::{CallContext, Obtained, summary_request};
 use crate::upstream::OutBody;
 use crate::wire::encoding::Encoding;
 
@@ -135,10 +135,12 @@ async fn obtain(
     dialect: Dialect,
     decision: &Decision,
 ) -> Obtained {
-    let desk = Desk {
+    let context = CallContext {
         client: shared.client.clone(),
         surfaces: Arc::clone(&shared.surfaces),
         dialect,
+        request: arrival.exchange.id().to_owned(),
+        key: arrival.grant.key().map(|key| Arc::clone(&key.name)),
     };
     let prepare = |wanted: &WantedSummary| {
         let path = arrival.route.path_with_model(&wanted.model);
@@ -151,7 +153,7 @@ async fn obtain(
     };
     let (summarizer, workload) = (&shared.summarizer, &arrival.workload);
     summarizer
-        .obtain(&desk, workload, &decision.wanted, prepare)
+        .obtain(&context, workload, &decision.wanted, prepare)
         .await
 }
 

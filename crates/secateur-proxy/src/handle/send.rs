@@ -141,6 +141,7 @@ pub(super) fn send<'a>(
     request: Request<OutBody>,
 ) -> impl Future<Output = Result<Response<UpstreamBody>, Refusal>> + Send + use<'a> {
     let sent = Instant::now();
+    arrival.exchange.sent = Some(sent);
     let within = arrival.config.timeouts.response_head;
     let answered = arrival.patience.within(within, shared.client.send(request));
     async move {

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::own_names::{host_of, is_known_host};
 use crate::response_body::ClientBody;
 use crate::shared::Shared;
-use crate::surface::ledger_metrics;
+use crate::surface::CONTENT_TYPE;
 
 /// Answers what is the proxy's own; `None`: the request is for an upstream.
 pub(crate) fn own_path(
@@ -35,8 +35,10 @@ pub(crate) fn own_path(
             if may_read_metrics(shared, &config, request) {
                 (
                     StatusCode::OK,
-                    "text/plain; version=0.0.4; charset=utf-8",
-                    metrics(shared),
+                    CONTENT_TYPE,
+                    shared
+                        .surfaces
+                        .page(shared.byte_budget.used(), shared.ledger.as_ref()),
                 )
             } else {
                 (
@@ -83,35 +85,4 @@ fn readiness(shared: &Shared) -> String {
         Some(trouble) => format!("ready\nledger: {trouble}\n"),
         None => "ready\n".to_owned(),
     }
-}
-
-fn metrics(shared: &Shared) -> String {
-    let mut page = shared.surfaces.metrics.page();
-    page += &limit_metrics(shared);
-    if let Some(ledger) = &shared.ledger {
-        page += &ledger_metrics(&ledger.stats());
-    }
-    page
-}
-
-/// What the limits hold at the moment.
-fn limit_metrics(shared: &Shared) -> String {
-    let families = [
-        (
-            "secateur_buffered_bytes",
-            "gauge",
-            "Bytes of request bodies that are held in memory.",
-            shared.byte_budget.used() as u64,
-        ),
-        (
-            "secateur_log_lines_dropped_total",
-            "counter",
-            "Log lines that were dropped because the output was too slow.",
-            shared.surfaces.log.dropped(),
-        ),
-    ];
-    let line = |(name, kind, help, value): (&str, &str, &str, u64)| {
-        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
-    };
-    families.map(line).concat()
 }

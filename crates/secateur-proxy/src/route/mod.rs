@@ -5,6 +5,7 @@ mod misaddressed;
 pub(crate) mod workload;
 
 use http::{HeaderMap, HeaderName, Method, Uri, header};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use secateur_core::Dialect;
 
 pub(crate) use self::misaddressed::misaddressed;
@@ -123,16 +124,14 @@ impl Route {
 
 /// A model's name as it stands in a path: names may have slashes.
 fn escaped(model: &str) -> String {
-    let mut text = String::with_capacity(model.len());
-    for byte in model.bytes() {
-        match byte {
-            b'/' | b'%' | b'?' | b'#' | b'\\' | 0..=0x20 | 0x7f.. => {
-                text.push_str(&format!("%{byte:02X}"));
-            }
-            _ => text.push(char::from(byte)),
-        }
-    }
-    text
+    const ESCAPED: &AsciiSet = &CONTROLS
+        .add(b' ')
+        .add(b'/')
+        .add(b'%')
+        .add(b'?')
+        .add(b'#')
+        .add(b'\\');
+    utf8_percent_encode(model, ESCAPED).to_string()
 }
 
 /// A model's name out of a path in its one spelling.

@@ -216,10 +216,23 @@ impl Proxy {
         format!("http://{}", self.addr)
     }
 
-    /// Its metrics.
+    /// Requests that are being processed.
     #[must_use]
-    pub fn metrics(&self) -> &Metrics {
-        &self.shared.surfaces.metrics
+    pub fn in_flight(&self) -> u64 {
+        self.shared
+            .surfaces
+            .metrics
+            .in_flight()
+            .max(0)
+            .unsigned_abs()
+    }
+
+    /// The page of metrics, as `/metrics` serves it.
+    #[must_use]
+    pub fn metrics_page(&self) -> String {
+        let shared = &self.shared;
+        let buffered_bytes = shared.byte_budget.used();
+        shared.surfaces.page(buffered_bytes, shared.ledger.as_ref())
     }
 
     /// Takes a new configuration over for all requests to come, and names the settings that stay as they were

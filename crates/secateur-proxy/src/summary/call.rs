@@ -6,9 +6,13 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use http_body_util::{BodyExt, Full, Limited};
 use secateur_core::Dialect;
-use secateur_core::summary::WantedSummary;
+use secateur_core::cost::Terms;
+use secateur_core::mechanic::Mechanic;
+use secateur_core::summary::{SummaryKey, WantedSummary};
+use secateur_ledger::moment::now;
+use secateur_ledger::{Purpose, Spending};
 
-use super::{Desk, SummaryOutcome, wire};
+use super::{CallContext, SummaryOutcome, wire};
 use crate::config::{Provider, Workload};
 use crate::upstream::OutBody;
 use crate::usage::UsageReader;
@@ -60,13 +64,15 @@ pub(crate) fn summary_request(
 
 /// Makes the call and leaves its traces.
 pub(super) async fn summarize(
-    desk: &Desk,
+    context: &CallContext,
     workload: &Workload,
+    key: SummaryKey,
+    model: &str,
     request: Request<OutBody>,
 ) -> Result<String, SummaryOutcome> {
     let started = Instant::now();
     let mut reader = UsageReader::new(Some("application/json"), Encoding::Identity);
-    let answered = tokio::time::timeout(workload.summary.timeout, ask(desk, request)).await;
+    let answered = tokio::time::timeout(workload.summary.timeout, ask(context, request)).await;
     let made = match answered {
         Err(_) => Err(SummaryOutcome::Late),
         Ok(None) => Err(SummaryOutcome::Failed),
@@ -76,7 +82,7 @@ pub(super) async fn summarize(
             }
             let text = serde_json::from_slice(&answer)
                 .ok()
-                .and_then(|answer| wire::text(desk.dialect, &answer));
+                .and_then(|answer| wire::text(context.dialect, &answer));
             text.ok_or(SummaryOutcome::Failed)
         }
     };
@@ -85,14 +91,40 @@ pub(super) async fn summarize(
         Ok(_) => SummaryOutcome::Made,
         Err(outcome) => *outcome,
     };
-    desk.surfaces
+    context
+        .surfaces
         .summary_call(&workload.name, result, usage.as_ref(), started.elapsed());
+    // A call that did not reach the model, or that it refused, is not billed.
+    if usage.is_some() || result == SummaryOutcome::Late {
+        let prices = workload
+            .policy
+            .as_deref()
+            .map_or_else(
+                || Terms::of(Some(model), Some(context.dialect)),
+                |policy| policy.terms(Some(model), Some(context.dialect)),
+            )
+            .prices;
+        let usd = usage
+            .zip(prices)
+            .and_then(|(usage, prices)| usage.usd(&prices));
+        context.surfaces.spent(Spending {
+            id: format!("{}:summary:{key}", context.request),
+            at: now(),
+            purpose: Purpose::Summary,
+            request: context.request.clone(),
+            workload: workload.name.to_string(),
+            stack: Mechanic::M7.name().to_owned(),
+            model: Some(model.to_owned()),
+            key: context.key.as_deref().map(str::to_owned),
+            usd,
+        });
+    }
     made
 }
 
 /// The answer's body, where the upstream says that all is well.
-async fn ask(desk: &Desk, request: Request<OutBody>) -> Option<Bytes> {
-    let response = desk.client.send(request).await.ok()?;
+async fn ask(context: &CallContext, request: Request<OutBody>) -> Option<Bytes> {
+    let response = context.client.send(request).await.ok()?;
     if !response.status().is_success() {
         return None;
     }

@@ -83,7 +83,7 @@ impl Summarizer {
     /// `prepare` makes the call for one of them.
     pub(crate) async fn obtain(
         self: &Arc<Self>,
-        desk: &Desk,
+        context: &CallContext,
         workload: &Arc<Workload>,
         wanted: &[WantedSummary],
         prepare: impl Fn(&WantedSummary) -> Option<Request<OutBody>>,
@@ -91,7 +91,7 @@ impl Summarizer {
         let deadline = Instant::now() + workload.summary.wait;
         let calls: Vec<_> = wanted
             .iter()
-            .map(|want| self.start(desk, workload, want, &prepare))
+            .map(|want| self.start(context, workload, want, &prepare))
             .collect();
         let (mut outcome, mut any_made) = (SummaryOutcome::Made, false);
         for (want, call) in wanted.iter().zip(calls) {
@@ -121,7 +121,7 @@ impl Summarizer {
     /// Joins the call for a key, or makes it.
     fn start(
         self: &Arc<Self>,
-        desk: &Desk,
+        context: &CallContext,
         workload: &Arc<Workload>,
         want: &WantedSummary,
         prepare: impl Fn(&WantedSummary) -> Option<Request<OutBody>>,
@@ -145,10 +145,11 @@ impl Summarizer {
         let (sender, receiver) = watch::channel(None);
         under_way.insert(place.clone(), receiver.clone());
         drop(under_way);
-        let (this, desk, workload) = (Arc::clone(self), desk.clone(), Arc::clone(workload));
+        let (this, context, workload) = (Arc::clone(self), context.clone(), Arc::clone(workload));
+        let model = want.model.clone();
         tokio::spawn(async move {
             let _slot = slot;
-            let made = call::summarize(&desk, &workload, request).await;
+            let made = call::summarize(&context, &workload, place.1, &model, request).await;
             let ended = match made {
                 Ok(text) => {
                     let found = Found::Ready(text.into());
@@ -192,10 +193,14 @@ impl Summarizer {
     }
 }
 
-/// What a call is made with and leaves its traces on.
+/// What a call is made with, and the request that it is made for.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct CallContext {
     pub(crate) client: UpstreamClient,
     pub(crate) surfaces: Arc<Surfaces>,
     pub(crate) dialect: Dialect,
+    /// The request's id.
+    pub(crate) request: String,
+    /// The client key's name.
+    pub(crate) key: Option<Arc<str>>,
 }

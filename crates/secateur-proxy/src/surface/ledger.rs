@@ -1,6 +1,5 @@
 //! How the ledger is doing, for operators: metrics, and a log line when something changes.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use secateur_ledger::{Ledger, LedgerStats};
@@ -71,56 +70,6 @@ impl Watch {
             tell("error", "ledger_lost", stats.last_error.as_ref());
         }
     }
-}
-
-/// The ledger's part of the metrics.
-pub(crate) fn ledger_metrics(stats: &LedgerStats) -> String {
-    let mut out = String::new();
-    for (name, kind, help, value) in [
-        (
-            "secateur_ledger_up",
-            "gauge",
-            "Whether the ledger's database takes rows.",
-            u64::from(stats.away.is_none()),
-        ),
-        (
-            "secateur_ledger_spool_up",
-            "gauge",
-            "Whether the spool took rows the last time that it was needed.",
-            u64::from(stats.spool_away.is_none()),
-        ),
-        (
-            "secateur_ledger_queued",
-            "gauge",
-            "Rows in memory, neither in the database nor in the spool.",
-            stats.queued,
-        ),
-        (
-            "secateur_ledger_spooled",
-            "gauge",
-            "Rows in the spool, not yet in the database.",
-            stats.spooled,
-        ),
-        (
-            "secateur_ledger_written_total",
-            "counter",
-            "Rows that the ledger's database has taken.",
-            stats.written,
-        ),
-        (
-            "secateur_ledger_lost_total",
-            "counter",
-            "Rows that are gone: queue and spool were full, or the database cannot hold them.",
-            stats.lost,
-        ),
-    ] {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            out,
-            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
-        );
-    }
-    out
 }
 
 #[cfg(test)]

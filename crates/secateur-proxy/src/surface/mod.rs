@@ -12,17 +12,20 @@ mod metrics;
 mod model_names;
 mod otlp;
 mod short_line;
-mod tally;
 
 use std::sync::Arc;
 
 pub(crate) use headers::stamp;
-pub(crate) use ledger::{ledger_metrics, watch as watch_ledger};
+pub(crate) use ledger::watch as watch_ledger;
 pub use ledger_sink::LedgerSink;
 pub use log::{Captured, Field, Log};
-pub use metrics::Metrics;
+pub(crate) use metrics::CONTENT_TYPE;
+pub(crate) use metrics::Metrics;
+use metrics::Readings;
 pub(crate) use model_names::ModelNames;
 pub(crate) use otlp::Traces;
+
+use secateur_ledger::{Ledger, Spending};
 
 use crate::audit::SummaryOutcome;
 use crate::audit::{AuditEvent, AuditSink};
@@ -54,6 +57,25 @@ impl Surfaces {
         self.metrics.summary_call(workload, result, usage);
     }
 
+    /// The page of metrics.
+    pub(crate) fn page(&self, buffered_bytes: usize, ledger: Option<&Ledger>) -> String {
+        self.metrics.page(&Readings {
+            buffered_bytes: buffered_bytes as u64,
+            dropped_log_lines: self.log.dropped(),
+            dropped_spans: self.traces.as_ref().map_or(0, Traces::dropped),
+            ledger: ledger.map(Ledger::stats),
+        })
+    }
+
+    /// A call that the proxy made for itself came to its end.
+    pub(crate) fn spent(&self, spending: Spending) {
+        if let Some(usd) = spending.usd {
+            self.metrics
+                .spent(&spending.workload, spending.purpose, usd);
+        }
+        self.sink.record_spending(spending);
+    }
+
     /// A request is going to pass untouched because of its address. The first of each kind is a warning in the log.
     pub(crate) fn passes_untouched(&self, untouched: &Untouched, config: &Config) {
         if self.untouched.note(untouched) {
@@ -65,11 +87,11 @@ impl Surfaces {
     /// Logs and traces have the model's name as the client gave it, what stays has not.
     pub(crate) fn record(&self, event: &mut AuditEvent) {
         lines::write(&self.log, event);
-        self.metrics.record(event);
         if let Some(traces) = &self.traces {
             traces.record(event);
         }
         self.model_names.settle(event);
+        self.metrics.record(event);
         self.sink.record(event);
     }
 }

@@ -1,8 +1,10 @@
 //! Traces by OTLP over HTTP, in its JSON encoding: one span a request, one for its upstream call.
 //!
 //! Spans wait in a bounded queue and go out in batches from a task of their own. A collector that is
-//! slow or away costs spans, never a request.
+//! slow or away costs spans, which are counted, and never a request.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -16,27 +18,40 @@ use crate::config::Otlp;
 use crate::upstream::{OutBody, UpstreamClient};
 use crate::wire::identity::fresh_id;
 
-const WAITING: usize = 4096;
-const BATCH: usize = 256;
+/// Spans that may wait.
+const WAITING: usize = 8192;
+/// Spans that go out together.
+const BATCH: usize = 512;
+/// How long spans wait for a batch to fill up.
 const EVERY: Duration = Duration::from_secs(1);
+/// How long a collector may take.
+const WITHIN: Duration = Duration::from_secs(10);
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Traces {
     sender: mpsc::Sender<Value>,
+    dropped: Arc<AtomicU64>,
 }
 
 impl Traces {
     pub(crate) fn start(otlp: Otlp, client: UpstreamClient) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING);
-        tokio::spawn(export(otlp, client, receiver));
-        Self { sender }
+        let dropped = Arc::<AtomicU64>::default();
+        tokio::spawn(export(otlp, client, receiver, Arc::clone(&dropped)));
+        Self { sender, dropped }
+    }
+
+    /// Spans that the collector did not take.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     pub(super) fn record(&self, event: &AuditEvent) {
         for span in spans(event) {
-            // A full queue drops the span.
-            let _ = self.sender.try_send(span);
+            if self.sender.try_send(span).is_err() {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -73,10 +88,10 @@ fn spans(event: &AuditEvent) -> Vec<Value> {
         object.remove("parentSpanId");
     }
     let mut spans = vec![request];
-    if event.upstream_head.is_some() {
+    if let Some(upstream) = event.upstream_total {
         spans.push(json!({
             "traceId": trace, "spanId": fresh_id(), "parentSpanId": span, "name": "secateur.upstream", "kind": 3,
-            "startTimeUnixNano": nanos(start + event.added), "endTimeUnixNano": nanos(start + event.total),
+            "startTimeUnixNano": nanos(start + event.total.saturating_sub(upstream)), "endTimeUnixNano": nanos(start + event.total),
             "attributes": [number("http.response.status_code", event.upstream_status.unwrap_or(0).into())],
             "status": {"code": 0}
         }));
@@ -99,28 +114,46 @@ fn number(key: &str, value: u64) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
-async fn export(otlp: Otlp, client: UpstreamClient, mut receiver: mpsc::Receiver<Value>) {
-    let mut batch = Vec::new();
+/// Sends what waits once a second, and at once where a whole batch waits.
+async fn export(
+    otlp: Otlp,
+    client: UpstreamClient,
+    mut receiver: mpsc::Receiver<Value>,
+    dropped: Arc<AtomicU64>,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
     loop {
         if receiver.recv_many(&mut batch, BATCH).await == 0 {
             return;
         }
-        tokio::time::sleep(EVERY).await;
-        while batch.len() < BATCH
-            && let Ok(span) = receiver.try_recv()
-        {
-            batch.push(span);
+        let due = tokio::time::Instant::now() + EVERY;
+        while batch.len() < BATCH {
+            let room = BATCH - batch.len();
+            let more = receiver.recv_many(&mut batch, room);
+            if matches!(tokio::time::timeout_at(due, more).await, Err(_) | Ok(0)) {
+                break;
+            }
         }
-        let spans = std::mem::take(&mut batch);
-        if let Some(request) = request(&otlp, &spans) {
-            let sent = tokio::time::timeout(Duration::from_secs(10), async {
-                let response = client.send(request).await.ok()?;
-                response.into_body().collect().await.ok()
-            });
-            // A batch that could not be delivered is lost.
-            let _ = sent.await;
+        if !deliver(&otlp, &client, &batch).await {
+            dropped.fetch_add(batch.len() as u64, Ordering::Relaxed);
         }
+        batch.clear();
     }
+}
+
+/// Whether the collector took the spans.
+async fn deliver(otlp: &Otlp, client: &UpstreamClient, spans: &[Value]) -> bool {
+    let Some(request) = request(otlp, spans) else {
+        return false;
+    };
+    let sent = async {
+        let response = client.send(request).await.ok()?;
+        let status = response.status();
+        response.into_body().collect().await.ok()?;
+        Some(status)
+    };
+    let status = tokio::time::timeout(WITHIN, sent).await;
+    matches!(status, Ok(Some(status)) if status.is_success())
 }
 
 fn request(otlp: &Otlp, spans: &[Value]) -> Option<Request<OutBody>> {

@@ -153,7 +153,7 @@ async fn a_miss_is_blamed_on_the_block_that_the_client_changed() {
         assert_eq!(read.miss.map(MissCause::name), Some(cause), "{read:?}");
         assert!(read.describe().ends_with(words), "{}", read.describe());
         let metric = format!("secateur_cache_misses_total{{workload=\"p\",cause=\"{cause}\"}} 1");
-        assert!(stage.proxy.metrics().page().contains(&metric));
+        assert!(stage.proxy.metrics_page().contains(&metric));
         assert!(
             changed.receipt.saved_usd.unwrap() >= 0.0,
             "{:?}",

@@ -48,8 +48,7 @@ async fn shadows(stage: &Stage, result: &str, count: usize) {
     for _ in 0..1000 {
         if stage
             .proxy
-            .metrics()
-            .page()
+            .metrics_page()
             .lines()
             .any(|line| line == wanted)
         {
@@ -57,7 +56,7 @@ async fn shadows(stage: &Stage, result: &str, count: usize) {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{wanted}\n{}", stage.proxy.metrics().page());
+    panic!("{wanted}\n{}", stage.proxy.metrics_page());
 }
 
 /// Whether a request is the original and not the pruned one.
@@ -265,7 +264,7 @@ async fn money_is_bounded_by_the_day_and_told_once() {
         let name = format!(
             "secateur_shadow_calls_total{{workload=\"p\",stack=\"m7\",result=\"{result}\"}} "
         );
-        let page = stage.proxy.metrics().page();
+        let page = stage.proxy.metrics_page();
         let found = page.lines().find_map(|line| line.strip_prefix(&name));
         found.map_or(0, |count| count.parse::<usize>().unwrap())
     };
@@ -278,7 +277,7 @@ async fn money_is_bounded_by_the_day_and_told_once() {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert!(sent < 100, "{}", stage.proxy.metrics().page());
+        assert!(sent < 100, "{}", stage.proxy.metrics_page());
     }
     assert!((2..40).contains(&scored()), "{} of {sent}", scored());
     assert_eq!(count("scored") + 3, sent);
@@ -286,10 +285,10 @@ async fn money_is_bounded_by_the_day_and_told_once() {
     assert_eq!(log.matches("shadow_budget_spent").count(), 1, "{log}");
     assert!(log.contains("usd-per-day"));
     // What was spent, by the provider's counts, stays within the budget but for the last call's output.
-    let page = stage.proxy.metrics().page();
-    let line = page
-        .lines()
-        .find(|line| line.starts_with("secateur_shadow_usd_total{workload=\"p\"}"));
+    let page = stage.proxy.metrics_page();
+    let line = page.lines().find(|line| {
+        line.starts_with("secateur_spent_usd_total{workload=\"p\",purpose=\"shadow\"}")
+    });
     let usd: f64 = line
         .and_then(|line| line.rsplit(' ').next())
         .unwrap()
@@ -428,7 +427,7 @@ async fn what_shadow_calls_cost_is_recorded_call_by_call() {
     let (stage, store) = stage_with(&watched(keys), MockOptions::default()).await;
     let ids = [one_request(&stage).await, one_request(&stage).await];
     scores(&store, 2).await;
-    let calls = store.shadow_calls();
+    let calls = store.spending();
     let mut found: Vec<&str> = calls.iter().map(|call| &*call.id).collect();
     found.sort_unstable();
     let mut wanted: Vec<String> = ids
@@ -439,13 +438,16 @@ async fn what_shadow_calls_cost_is_recorded_call_by_call() {
     assert_eq!(found, wanted);
     for call in &calls {
         assert_eq!((&*call.workload, &*call.stack), ("p", "m7"));
-        assert!(call.usd > 0.0 && call.usd < 0.1, "{call:?}");
+        assert!(
+            call.usd.is_some_and(|usd| usd > 0.0 && usd < 0.1),
+            "{call:?}"
+        );
     }
-    let spent: f64 = calls.iter().map(|call| call.usd).sum();
-    let page = stage.proxy.metrics().page();
-    let counted = page
-        .lines()
-        .find_map(|line| line.strip_prefix("secateur_shadow_usd_total{workload=\"p\"} "));
+    let spent: f64 = calls.iter().filter_map(|call| call.usd).sum();
+    let page = stage.proxy.metrics_page();
+    let counted = page.lines().find_map(|line| {
+        line.strip_prefix("secateur_spent_usd_total{workload=\"p\",purpose=\"shadow\"} ")
+    });
     let counted: f64 = counted.unwrap().parse().unwrap();
     assert!((counted - spent).abs() < 1e-9, "{counted} {spent}");
 }
@@ -463,7 +465,7 @@ async fn a_scorer_that_cannot_run_is_told_once_and_costs_no_more_calls() {
         shadows(&stage, "scorer-rests", n).await;
     }
     assert_eq!(stage.mock.requests(), 25 + 5, "each rest saves a call");
-    assert_eq!(store.shadow_calls().len(), 5);
+    assert_eq!(store.spending().len(), 5);
     let log = stage.log.text();
     for event in ["\"scorer_failed\"", "\"scorer_rests\""] {
         assert_eq!(log.matches(event).count(), 1, "{event} {log}");

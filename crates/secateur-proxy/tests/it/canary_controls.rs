@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use secateur_core::Dialect;
 use secateur_ledger::{
-    Controls, Ledger, LedgerOptions, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
+    Controls, Ledger, LedgerOptions, Retired, Score, Spending, StackEvent, StackEventKind, Switch,
 };
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::AuditEvent;
@@ -77,7 +77,7 @@ async fn a_stack_whose_answers_degrade_is_rolled_back_and_comes_back_by_a_person
         let answer = on_replica.await.unwrap();
         assert_eq!(answer.headers()["x-secateur-stack"], "none");
         assert_eq!(stage.mock.requests(), before + 1);
-        let page = stage.proxy.metrics().page();
+        let page = stage.proxy.metrics_page();
         assert!(page.contains("secateur_stack_rollbacks_total{workload=\"p\",stack=\"m7\"} 1"));
         let log = stage.log.text();
         assert_eq!(log.matches("stack_rolled_back").count(), 1, "{log}");
@@ -298,7 +298,7 @@ async fn clients_post_scores_of_their_own() {
         );
         assert_eq!(posted.json()["score"], 0.5);
     }
-    let page = stage.proxy.metrics().page();
+    let page = stage.proxy.metrics_page();
     assert!(
         page.contains(
             "secateur_canary_scores_total{workload=\"p\",stack=\"m7\",scorer=\"client\"} 1\n"
@@ -433,7 +433,7 @@ async fn the_first_posted_score_stands_also_after_a_restart() {
     for score in [0.7, 0.9] {
         assert_eq!(post(&again, id, score).await, 0.5);
     }
-    let page = again.proxy.metrics().page();
+    let page = again.proxy.metrics_page();
     assert!(!page.contains("secateur_canary_scores_total{"), "{page}");
 }
 
@@ -450,8 +450,8 @@ impl CanaryStore for Away {
         self.0.record_score(score);
     }
 
-    fn record_shadow(&self, call: ShadowCall) {
-        self.0.record_shadow(call);
+    fn record_spending(&self, call: Spending) {
+        self.0.record_spending(call);
     }
 
     fn scores<'s>(&'s self, _: &'s str, _: &'s str, _: i64, _: u32) -> Later<'s, Vec<Score>> {

@@ -68,7 +68,7 @@ async fn no_name_of_a_refused_request_is_stored() {
         .collect();
     found.sort_unstable();
     assert_eq!(found, [("", 60), ("our-own-model", 2)]);
-    let page = stage.proxy.metrics().page();
+    let page = stage.proxy.metrics_page();
     assert!(!page.contains("invented"), "{page}");
     assert!(
         stage.log.text().contains("invented-7"),

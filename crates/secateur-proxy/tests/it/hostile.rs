@@ -48,7 +48,7 @@ async fn dead_and_silent_upstreams_get_an_answer_in_the_dialects_shape() {
         ),
         (504, Some("upstream-timeout"))
     );
-    let page = stage.proxy.metrics().page();
+    let page = stage.proxy.metrics_page();
     assert!(
         page.contains(
             "secateur_upstream_errors_total{workload=\"dead\",kind=\"upstream-refused\"} 1"
@@ -240,15 +240,14 @@ async fn a_thousand_idle_connections_do_not_keep_others_out() {
     for _ in 0..300 {
         if stage
             .proxy
-            .metrics()
-            .page()
+            .metrics_page()
             .contains("secateur_connections 1\n")
         {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("connections leak: {}", stage.proxy.metrics().page());
+    panic!("connections leak: {}", stage.proxy.metrics_page());
 }
 
 /// One raw request, and everything that comes back.
@@ -424,10 +423,7 @@ async fn ten_thousand_requests_with_one_panic_in_a_hundred_all_get_their_answer(
         .iter()
         .filter(|event| event.failed_open == Some(FailOpen::Panicked))
         .count();
-    assert_eq!(
-        (panicked, stage.proxy.metrics().in_flight()),
-        (REQUESTS / 100, 0)
-    );
+    assert_eq!((panicked, stage.proxy.in_flight()), (REQUESTS / 100, 0));
     assert!(events.iter().all(|event| event.ended == Ended::Complete));
     assert_eq!(stage.events.len(), REQUESTS);
 }

@@ -181,7 +181,7 @@ async fn a_connection_without_a_request_is_closed() {
         assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
         tokio::time::sleep(Duration::from_millis(400)).await;
     }
-    let page = stage.proxy.metrics().page();
+    let page = stage.proxy.metrics_page();
     assert!(
         page.contains("secateur_connections_refused_total{reason=\"no-request\"} 4"),
         "{page}"
@@ -197,7 +197,7 @@ async fn health_is_answered_when_every_place_is_taken() {
         silent.push(connect(&stage).await);
     }
     eventually("four connections", || {
-        let page = stage.proxy.metrics().page();
+        let page = stage.proxy.metrics_page();
         page.contains("secateur_connections 4\n")
     })
     .await;
@@ -216,7 +216,7 @@ async fn health_is_answered_when_every_place_is_taken() {
     );
     drop(silent);
     eventually("places come back", || {
-        let page = stage.proxy.metrics().page();
+        let page = stage.proxy.metrics_page();
         page.contains("secateur_connections 0\n")
     })
     .await;

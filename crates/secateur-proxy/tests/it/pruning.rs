@@ -114,8 +114,7 @@ async fn the_original_goes_out_once_when_the_provider_blames_the_body() {
     assert!(
         stage
             .proxy
-            .metrics()
-            .page()
+            .metrics_page()
             .contains("secateur_retried_original_total{workload=\"p\",stack=\"m7\"} 1")
     );
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Response};
 use hyper::body::Incoming;
+use secateur_ledger::Spending;
 pub(crate) use secateur_mock::client::{
     Answer, TestClient, chat, client, conversation, path, request, whole,
 };
@@ -22,6 +23,8 @@ impl AuditSink for Events {
     fn record(&self, event: &AuditEvent) {
         self.0.lock().unwrap().push(event.clone());
     }
+
+    fn record_spending(&self, _: Spending) {}
 }
 
 impl Events {

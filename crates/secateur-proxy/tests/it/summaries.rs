@@ -106,7 +106,7 @@ async fn the_same_history_gets_the_same_bytes_in_every_dialect() {
     let events = stage.events.wait(events).await;
     assert_eq!(events[0].summary, Some(SummaryOutcome::Made));
     assert_eq!(events[1].summary, None);
-    let page = stage.proxy.metrics().page();
+    let page = stage.proxy.metrics_page();
     for line in [
         "secateur_summary_calls_total{workload=\"s\",result=\"made\"} 8",
         "secateur_summaries_total{workload=\"s\",outcome=\"made\"} 8",
@@ -226,7 +226,7 @@ async fn a_used_up_budget_makes_no_calls() {
             assert!(text(&received[0].body).contains("20 turns summarized]\""));
         }
     }
-    let page = stage.proxy.metrics().page();
+    let page = stage.proxy.metrics_page();
     assert!(
         page.contains("secateur_summaries_total{workload=\"s\",outcome=\"over-budget\"} 3"),
         "{page}"
@@ -289,7 +289,7 @@ async fn neither_the_call_nor_its_failure_shows_a_prompt_or_a_credential() {
         let shown = format!(
             "{}{event:?}{}",
             stage.log.text(),
-            stage.proxy.metrics().page()
+            stage.proxy.metrics_page()
         );
         assert!(shown.contains("summary_call"), "{shown}");
         for secret in ["planted-prompt-text", "sk-of-the-client", "Understood"] {

@@ -1,43 +1,45 @@
-//! Below the sums: how predictions came out by kind of token, and what comparing answers cost.
+//! Below the sums: how predictions came out by kind of token, and what was spent.
 
 use comfy_table::{Cell, CellAlignment};
-use secateur_ledger::{Filter, ShadowCost, Totals};
-use serde_json::{Value, json};
+use secateur_ledger::{Filter, Purpose, SpentDay, Totals};
 
 use super::stats::usd;
 use crate::table::{counted, table, thousands};
 
-/// What comparing answers cost is known by workload and time alone: since when, if nothing else is asked.
-pub(crate) fn shadow_since(filter: &Filter) -> Option<i64> {
+/// What Secateur's own calls cost, a line for each purpose. They are listed by workload and time alone: where something
+/// else is asked for, there are no lines, and only the sums have them.
+pub(crate) fn spent_by_purpose(filter: &Filter, days: &[SpentDay]) -> Vec<String> {
     let narrower = Filter {
         workload: None,
         since: None,
         ..filter.clone()
     };
-    (narrower == Filter::default()).then(|| filter.since.unwrap_or(0))
-}
-
-fn sum(costs: &[ShadowCost]) -> (u64, f64) {
-    let calls = costs.iter().map(|cost| cost.calls).sum();
-    (calls, costs.iter().fold(0.0, |sum, cost| sum + cost.usd))
-}
-
-/// For `--json`.
-pub(crate) fn shadow_json(costs: &[ShadowCost]) -> Value {
-    let (calls, spent) = sum(costs);
-    json!({ "calls": calls, "usd": spent, "days": costs })
-}
-
-/// For people; `None` where nothing was compared.
-pub(crate) fn shadow_words(costs: &[ShadowCost]) -> Option<String> {
-    let (calls, spent) = sum(costs);
-    (calls > 0).then(|| {
-        format!(
-            "comparing answers (canary): {}, {}; not taken off what is saved",
-            counted(calls, "call"),
-            usd(spent)
-        )
-    })
+    if narrower != Filter::default() {
+        return Vec::new();
+    }
+    let line = |purpose: Purpose| {
+        let of = days.iter().filter(|day| day.purpose == purpose);
+        let (calls, unpriced, spent) = of.fold((0, 0, 0.0), |(calls, unpriced, spent), day| {
+            (calls + day.calls, unpriced + day.unpriced, spent + day.usd)
+        });
+        let what = match purpose {
+            Purpose::Summary => "summaries by a model",
+            _ => "comparing answers (canary)",
+        };
+        let unknown = if unpriced > 0 {
+            format!(" and {} at an unknown cost", count(unpriced))
+        } else {
+            String::new()
+        };
+        (calls > 0).then(|| {
+            format!(
+                "{what}: {}, {}{unknown}",
+                counted(calls, "call"),
+                usd(spent)
+            )
+        })
+    };
+    Purpose::ALL.into_iter().filter_map(line).collect()
 }
 
 fn count(number: u64) -> String {
@@ -49,9 +51,9 @@ pub(crate) fn by_kind(all: &Totals) -> Option<String> {
     if all.predicted_tokens == 0 && all.billed_tokens == 0 {
         return None;
     }
-    let mut rows = table(&["input tokens", "predicted", "billed", "off by"]);
+    let mut rows = table(&["where predicted", "predicted", "billed", "off by"]);
     let kinds = [
-        ("all", all.predicted_tokens, all.billed_tokens),
+        ("input tokens", all.predicted_tokens, all.billed_tokens),
         (
             "read from cache",
             all.predicted_cache_read_tokens,
@@ -69,6 +71,15 @@ pub(crate) fn by_kind(all: &Totals) -> Option<String> {
             Cell::new(count(predicted)),
             Cell::new(count(billed)),
             Cell::new(off_by(predicted, billed)),
+        ]);
+    }
+    if all.reconciled_usd > 0.0 {
+        let (predicted, billed) = (all.predicted_usd_with, all.reconciled_usd);
+        rows.add_row([
+            Cell::new("input cost"),
+            Cell::new(usd(predicted)),
+            Cell::new(usd(billed)),
+            Cell::new(format!("{:+.1} %", (predicted / billed - 1.0) * 100.0)),
         ]);
     }
     for column in rows.column_iter_mut().skip(1) {
@@ -106,28 +117,33 @@ mod tests {
     }
 
     #[test]
-    fn what_comparing_cost_is_told_only_where_it_fits_the_question() {
+    fn what_was_spent_is_listed_by_purpose_where_it_fits_the_question() {
         let by_workload = Filter {
             workload: Some("a".into()),
             since: Some(7),
             ..Filter::default()
         };
-        assert_eq!(shadow_since(&by_workload), Some(7));
-        assert_eq!(shadow_since(&Filter::default()), Some(0));
+        let day = |purpose, unpriced| SpentDay {
+            day: "2026-11-16".into(),
+            workload: "a".into(),
+            purpose,
+            calls: 34,
+            unpriced,
+            usd: 0.41,
+        };
+        let days = [day(Purpose::Shadow, 0), day(Purpose::Summary, 3)];
+        assert_eq!(
+            spent_by_purpose(&by_workload, &days),
+            [
+                "comparing answers (canary): 34 calls, $0.4100",
+                "summaries by a model: 34 calls, $0.4100 and 3 at an unknown cost"
+            ]
+        );
         let by_model = Filter {
             model: Some("m".into()),
             ..Filter::default()
         };
-        assert_eq!(shadow_since(&by_model), None);
-        let cost = ShadowCost {
-            day: "2026-11-16".into(),
-            workload: "a".into(),
-            calls: 34,
-            usd: 0.41,
-        };
-        let words = shadow_words(std::slice::from_ref(&cost)).unwrap();
-        assert!(words.contains("34 calls, $0.4100"), "{words}");
-        assert_eq!(shadow_json(&[cost])["calls"], 34);
-        assert_eq!(shadow_words(&[]), None);
+        assert!(spent_by_purpose(&by_model, &days).is_empty());
+        assert!(spent_by_purpose(&Filter::default(), &[]).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer;
 use super::args::{StatsArgs, StatsBy};
-use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
+use super::outcome::{by_kind, spent_by_purpose};
 use crate::failure::Failure;
 use crate::input::{say, write_stdout};
 use crate::table::{green_cell, red_cell, table, thousands};
@@ -20,18 +20,11 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     let groups = answer(ledger.totals(&filter, args.by.group()))?;
     let all = answer(ledger.totals(&filter, GroupBy::All))?;
     let holdouts = holdouts(ledger, &filter)?;
-    let shadow = match shadow_since(&filter) {
-        Some(since) => Some(answer(
-            ledger.shadow_costs(filter.workload.as_deref(), since),
-        )?),
-        None => None,
-    };
     if args.json {
         let json = json!({
-            "groups": groups,
-            "all": all.first(),
+            "groups": groups.iter().map(totals_json).collect::<Vec<_>>(),
+            "all": all.first().map(totals_json),
             "holdout": holdouts.iter().map(holdout_json).collect::<Vec<_>>(),
-            "shadow": shadow.as_deref().map(shadow_json),
         });
         return write_stdout(format!("{json:#}\n").as_bytes());
     }
@@ -57,8 +50,8 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     say!("{}\n", filled(name, REQUESTS, &lines, requests))?;
     say!("{}", filled(name, COSTS, &lines, costs))?;
     say!(
-        "\npredicted, billed: input cost of the requests for which both are known\n\
-         saved: net, at the price really paid; losses: requests whose cut cost more than it saved"
+        "\nbilled: the providers' counts at list prices; net: saved, less what Secateur spent\n\
+         losses: requests whose cut cost more than it saved"
     )?;
     if let Some(words) = all.first().and_then(unpriced_words) {
         say!("\n{words}")?;
@@ -66,7 +59,9 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     if let Some(table) = all.first().and_then(by_kind) {
         say!("\n{table}")?;
     }
-    if let Some(words) = shadow.as_deref().and_then(shadow_words) {
+    let since = filter.since.unwrap_or(0);
+    let spent = answer(ledger.spent_by_day(filter.workload.as_deref(), since))?;
+    for words in spent_by_purpose(&filter, &spent) {
         say!("\n{words}")?;
     }
     for (workload, holdout) in &holdouts {
@@ -85,9 +80,16 @@ fn unpriced_words(totals: &Totals) -> Option<String> {
 }
 
 const REQUESTS: &[&str] = &[
-    "requests", "changed", "in doubt", "rejected", "errors", "added",
+    "requests", "changed", "in doubt", "rejected", "errors", "losses", "added",
 ];
-const COSTS: &[&str] = &["chars", "cached", "predicted", "billed", "saved", "losses"];
+const COSTS: &[&str] = &["chars", "cached", "billed", "saved", "spent", "net"];
+
+/// The sums, and net, which follows from them.
+fn totals_json(totals: &Totals) -> Value {
+    let mut json = serde_json::to_value(totals).unwrap_or_default();
+    json["net_usd"] = totals.money().net_usd().into();
+    json
+}
 
 fn filled(
     name: &str,
@@ -207,6 +209,7 @@ fn requests(totals: &Totals) -> Vec<Cell> {
         alarm(totals.failed_open),
         alarm(totals.struck),
         alarm(totals.errors),
+        Cell::new(count(totals.net_negative)),
         Cell::new(format!("{added_ms:.2} ms")),
     ]
 }
@@ -218,18 +221,19 @@ fn costs(totals: &Totals) -> Vec<Cell> {
         let kept = totals.chars_after as f64 / totals.chars_before as f64;
         format!("{:+.1} %", (kept - 1.0) * 100.0)
     };
-    let saved = usd(totals.saved_usd);
+    let money = totals.money();
+    let net = usd(money.net_usd());
     vec![
         Cell::new(chars),
         Cell::new(share(totals.cache_read_tokens, totals.input_tokens)),
-        Cell::new(usd(totals.predicted_usd_with)),
-        Cell::new(usd(totals.reconciled_usd)),
-        if totals.saved_usd < 0.0 {
-            red_cell(saved)
+        Cell::new(usd(money.billed_usd)),
+        Cell::new(usd(money.saved_usd)),
+        Cell::new(usd(money.spent_usd)),
+        if money.net_usd() < 0.0 {
+            red_cell(net)
         } else {
-            green_cell(saved)
+            green_cell(net)
         },
-        Cell::new(count(totals.net_negative)),
     ]
 }
 
@@ -255,8 +259,8 @@ mod tests {
             chars_before: 10,
             input_tokens: 1,
             cache_read_tokens: 1,
-            predicted_usd_with: 12_345.0,
-            reconciled_usd: 12_345.0,
+            billed_usd: 12_345.0,
+            spent_usd: 12_345.0,
             saved_usd: -12_345.0,
             net_negative: 12_345,
             added_us: 12_345_678 * 123_450,

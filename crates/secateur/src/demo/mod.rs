@@ -179,7 +179,7 @@ fn capture_key() -> Result<String, CommandError> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| CommandError::Demo(format!("no random key: {error}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 /// A workload that passes through, and one for each preset, which keeps what it cuts so that the pages show it.

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::command_error::CommandError;
+use secateur_ledger::Spending;
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 
 /// See the module.
@@ -25,13 +26,16 @@ impl AuditSink for Tallies {
         let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tally.requests += 1;
         tally.chars_sent += event.chars_after.unwrap_or(event.bytes_after);
-        tally.cost_usd += event.receipt.actual_usd.unwrap_or(0.0);
+        tally.cost_usd += event.receipt.billed_usd.unwrap_or(0.0);
         tally.added_us_max = tally.added_us_max.max(event.added.as_micros());
         if let Some(usage) = &event.usage {
             tally.input_tokens += usage.input_tokens.unwrap_or(0);
             tally.cache_read_tokens += usage.cache_read_tokens.unwrap_or(0);
         }
     }
+
+    /// The demo has no calls of its own.
+    fn record_spending(&self, _: Spending) {}
 }
 
 impl Tallies {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use secateur_ledger::Totals;
+use secateur_ledger::{Money, Spending, Totals};
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 
 use crate::audit::stats::usd;
@@ -22,9 +22,13 @@ impl AuditSink for Sums {
         cost.requests += 1;
         cost.changed += u64::from(!event.stack.is_empty());
         cost.errors += u64::from(event.status >= 400);
-        cost.unpriced += u64::from(event.status < 400 && event.receipt.actual_usd.is_none());
-        cost.paid_usd += event.receipt.actual_usd.unwrap_or_default();
-        cost.saved_usd += event.receipt.saved_usd.unwrap_or_default();
+        cost.money.unpriced += u64::from(event.is_unpriced());
+        cost.money += event.money().unwrap_or_default();
+    }
+
+    fn record_spending(&self, spending: Spending) {
+        let mut cost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cost.money.spent_usd += spending.usd.unwrap_or(0.0);
     }
 }
 
@@ -40,10 +44,7 @@ pub(super) struct Cost {
     requests: u64,
     changed: u64,
     errors: u64,
-    /// Answered, and without a price: the model or the provider's counts are not known.
-    unpriced: u64,
-    paid_usd: f64,
-    saved_usd: f64,
+    money: Money,
 }
 
 impl From<&Totals> for Cost {
@@ -52,9 +53,7 @@ impl From<&Totals> for Cost {
             requests: totals.requests,
             changed: totals.changed,
             errors: totals.errors,
-            unpriced: totals.unpriced,
-            paid_usd: totals.actual_usd,
-            saved_usd: totals.saved_usd,
+            money: totals.money(),
         }
     }
 }
@@ -72,25 +71,27 @@ impl Cost {
         if self.errors > 0 {
             words += &format!(", {} failed", self.errors);
         }
-        if self.paid_usd > 0.0 {
-            let without = self.paid_usd + self.saved_usd;
+        if let Some(share) = self.money.net_share() {
+            let (net, percent) = (self.money.net_usd(), share.abs() * 100.0);
             words += &format!(
-                ". Cost {} at list prices; unpruned it would have been {}",
-                usd(self.paid_usd),
-                usd(without)
+                ". Billed {} at list prices; without Secateur it would have been {}",
+                usd(self.money.billed_usd),
+                usd(self.money.without_usd())
             );
-            let percent = self.saved_usd / without * 100.0;
-            let saved = format!("{} ({percent:.0} %)", usd(self.saved_usd.abs()));
-            if self.saved_usd < 0.0 {
+            if self.money.spent_usd > 0.0 {
+                words += &format!("; Secateur's own calls cost {}", usd(self.money.spent_usd));
+            }
+            let saved = format!("{} ({percent:.0} %)", usd(net.abs()));
+            if net < 0.0 {
                 words += &format!(": {saved} more than without");
             } else {
                 words += &format!(": {} saved", green(&saved));
             }
         }
-        if self.unpriced > 0 {
+        if self.money.unpriced > 0 {
             words += &format!(
                 ". Without a known price: {}",
-                counted(self.unpriced, "request")
+                counted(self.money.unpriced, "request")
             );
         }
         format!("{words}.\n{look}")
@@ -106,14 +107,17 @@ mod tests {
         let cost = Cost {
             requests: 12,
             changed: 4,
-            paid_usd: 1.5,
-            saved_usd: 0.5,
+            money: Money {
+                billed_usd: 1.5,
+                saved_usd: 0.5,
+                ..Money::default()
+            },
             ..Cost::default()
         };
         let words = anstream::adapter::strip_str(&cost.describe("Look.")).to_string();
         assert_eq!(
             words,
-            "secateur: 12 requests, 4 changed. Cost $1.50 at list prices; unpruned it would have been $2.00: $0.5000 (25 %) saved.\nLook."
+            "secateur: 12 requests, 4 changed. Billed $1.50 at list prices; without Secateur it would have been $2.00: $0.5000 (25 %) saved.\nLook."
         );
         let none = Cost::default().describe("Look.");
         assert!(none.contains("no request came through"), "{none}");

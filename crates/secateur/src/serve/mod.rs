@@ -2,6 +2,7 @@
 
 mod embedded;
 mod ledger;
+mod library_log;
 mod reload;
 mod signals;
 mod start_page;
@@ -69,6 +70,7 @@ fn serve(args: &ServeArgs) -> Result<(), CommandError> {
     let config = read(args, path.as_ref())?;
     let log = Log::to_stderr(config.log.unwrap_or_else(usual_format));
     quiet_panics(log.clone());
+    library_log::write_to(log.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -143,10 +145,7 @@ async fn serve_until_stopped(
     log.line(
         "info",
         "stopping",
-        &[(
-            "in_flight",
-            proxy.metrics().in_flight().max(0).unsigned_abs().into(),
-        )],
+        &[("in_flight", proxy.in_flight().into())],
     );
     let cut_off = proxy.cut_off();
     let mut stopping = std::pin::pin!(proxy.shutdown());

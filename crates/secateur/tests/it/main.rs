@@ -6,6 +6,7 @@ mod audit_cli;
 #[cfg(unix)]
 mod audit_edges;
 mod demo;
+mod figures;
 #[cfg(unix)]
 mod first_use;
 mod mcp;

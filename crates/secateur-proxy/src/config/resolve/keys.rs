@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hex::FromHex;
 use secateur_core::policy::did_you_mean;
 use toml::Spanned;
 
@@ -99,13 +100,6 @@ impl Reader<'_> {
     }
 }
 
-fn digest(hex: &str) -> Option<[u8; 32]> {
-    let mut out = [0; 32];
-    if hex.len() != 64 || !hex.is_ascii() {
-        return None;
-    }
-    for (at, byte) in out.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(hex.get(at * 2..at * 2 + 2)?, 16).ok()?;
-    }
-    Some(out)
+fn digest(digits: &str) -> Option<[u8; 32]> {
+    <[u8; 32]>::from_hex(digits).ok()
 }

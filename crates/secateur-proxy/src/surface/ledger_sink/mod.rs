@@ -6,7 +6,9 @@ use std::time::Duration;
 use secateur_core::receipt::Basis;
 use secateur_core::report::Report;
 use secateur_ledger::moment::millis;
-use secateur_ledger::{CompressRow, LatePlan, Ledger, ReceiptRow, Row, StepRow, UsageRow};
+use secateur_ledger::{
+    CompressRow, LatePlan, Ledger, ReceiptRow, Row, Spending, StepRow, UsageRow,
+};
 
 use serde::Serialize;
 
@@ -27,6 +29,10 @@ impl AuditSink for LedgerSink {
             }
             None => self.0.record(row(event)),
         }
+    }
+
+    fn record_spending(&self, spending: Spending) {
+        self.0.record_spending(spending);
     }
 }
 
@@ -82,8 +88,8 @@ fn plain_row(event: &AuditEvent) -> Row {
         receipt: ReceiptRow {
             tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
             price_date: predicted.map(|p| p.price_date.to_owned()),
-            actual_usd: event.receipt.actual_usd,
-            actual_input_usd: event.receipt.actual_input_usd,
+            billed_usd: event.receipt.billed_usd,
+            billed_input_usd: event.receipt.billed_input_usd,
             ..ReceiptRow::default()
         },
         ended: event.ended.name().to_owned(),
@@ -189,7 +195,7 @@ mod tests {
         event.added = Duration::from_micros(number);
         event.upstream_head = Some(Duration::from_micros(2 * number));
         event.total = Duration::from_micros(3 * number);
-        event.receipt.actual_usd = Some(0.5);
+        event.receipt.billed_usd = Some(0.5);
         event
     }
 
