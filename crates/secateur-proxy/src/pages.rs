@@ -37,8 +37,7 @@ impl PageBody {
     const MAX_BYTES: usize = 1 << 20;
 
     pub(crate) fn of(request: Request<Incoming>, pace: Pace) -> Request<Self> {
-        let version = request.version();
-        request.map(|body| Self(Guarded::new(body, version, Self::MAX_BYTES, pace)))
+        request.map(|body| Self(Guarded::new(body, Self::MAX_BYTES, pace)))
     }
 }
 

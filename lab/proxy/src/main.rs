@@ -9,7 +9,8 @@
 //!
 //! `--write` keeps the page as `RESULTS.md`, `--no-peers` leaves the other gateways out, `--quick` takes few rounds,
 //! `--rounds`, `--seconds` (of a slice) and `--connections` change the load, `--bodies 1,100` picks sizes in KB and
-//! `--bodies 1e` events, `--part closed`, `--part paced` or `--part audit` one of the tables.
+//! `--bodies 1e` events, `--part closed`, `--part paced`, `--part audit` or `--part tls` one of the tables. Over TLS
+//! `--against PROGRAM` measures another build of Secateur in the same rounds.
 
 mod answer;
 mod bodies;
@@ -24,10 +25,12 @@ mod process;
 mod report;
 mod secateur;
 mod table;
+mod tls;
 mod upstream;
 mod wire;
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -44,6 +47,10 @@ struct Options {
     closed: bool,
     paced: bool,
     audit: bool,
+    /// An upstream behind TLS.
+    tls: bool,
+    /// Another build of Secateur, to be compared over TLS.
+    against: Option<PathBuf>,
     peers: bool,
     write: bool,
 }
@@ -61,6 +68,8 @@ fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
         closed: true,
         paced: true,
         audit: true,
+        tls: true,
+        against: None,
         peers: true,
         write: false,
     };
@@ -70,6 +79,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
             "--quick" => options.rounds = 4,
             "--write" => options.write = true,
             "--no-peers" => options.peers = false,
+            "--against" => options.against = Some(value()?.into()),
             "--rounds" => options.rounds = value()?.parse()?,
             "--seconds" => options.slice = Duration::from_secs_f64(value()?.parse()?),
             "--connections" => options.connections = value()?.parse()?,
@@ -82,12 +92,13 @@ fn options(mut args: impl Iterator<Item = String>) -> Outcome<Options> {
             }
             "--part" => {
                 let part = value()?;
-                if !["closed", "paced", "audit"].contains(&part.as_str()) {
+                if !["closed", "paced", "audit", "tls"].contains(&part.as_str()) {
                     return Err(format!("no part {part}").into());
                 }
                 options.closed = part == "closed";
                 options.paced = part == "paced";
                 options.audit = part == "audit";
+                options.tls = part == "tls";
             }
             _ => return Err(format!("unknown flag {flag}").into()),
         }
@@ -109,9 +120,10 @@ fn main() -> Outcome<()> {
             .build()
     };
     match args.next().as_deref() {
-        Some("serve-upstream") => serving()?.block_on(upstream::serve()),
+        Some("serve-upstream") => serving()?.block_on(upstream::serve(args.next())),
         Some("serve-passthrough") => {
-            serving()?.block_on(passthrough::serve(&args.next().unwrap_or_default()))
+            let upstream = args.next().unwrap_or_default();
+            serving()?.block_on(passthrough::serve(&upstream, args.next()))
         }
         Some("fire") => loading()?.block_on(count::fire(args)),
         first => {

@@ -4,7 +4,10 @@
 use std::cell::Cell;
 use std::io::Write;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::ClientConfig;
 
 use crate::Options;
 use crate::bodies::chat;
@@ -18,14 +21,18 @@ pub(crate) const HYPER: &str = "hyper";
 pub(crate) const OURS: &str = "secateur";
 /// Secateur without audit.
 pub(crate) const BARE: &str = "secateur, bare";
-/// What the goals compare.
-const COMPARED: [&str; 3] = [HYPER, OURS, BARE];
+/// Another build of Secateur.
+pub(crate) const OTHER: &str = "secateur, other build";
+/// What is compared round by round.
+pub(crate) const COMPARED: [&str; 4] = [HYPER, OURS, BARE, OTHER];
 
 /// Peers that answer too few requests for a short look.
 const SLOW: [&str; 2] = ["litellm", "portkey"];
 /// Processes with audit and as many without: two that are alike may differ by more than what it costs, for as long as they
 /// live.
 pub(crate) const AUDIT_PAIRS: usize = 8;
+/// The smallest body, in bytes, that is sent over TLS.
+const SMALLEST_OVER_TLS: usize = 100_000;
 /// Slices of a lane that no goal compares within a round.
 const OTHER_ROUNDS: usize = 2;
 
@@ -43,6 +50,8 @@ pub(crate) struct Lane {
     upstream: Option<u32>,
     /// Whether it goes on working when nothing is asked any more.
     keeps_rows: bool,
+    /// Where the server itself is behind TLS.
+    tls: Option<Arc<ClientConfig>>,
 }
 
 impl Lane {
@@ -54,6 +63,7 @@ impl Lane {
             process: Some(process),
             upstream,
             keeps_rows: name.starts_with(OURS) && name != BARE,
+            tls: None,
         }
     }
 
@@ -65,11 +75,21 @@ impl Lane {
             process: None,
             upstream: None,
             keeps_rows: false,
+            tls: None,
+        }
+    }
+
+    pub(crate) fn over_tls(self, config: ClientConfig) -> Self {
+        Self {
+            tls: Some(Arc::new(config)),
+            ..self
         }
     }
 
     fn aim(&self, (size, is_stream): (usize, bool)) -> Aimed {
-        Shot::new(PATH, chat(size, is_stream)).through(&self.url, &self.headers)
+        let shot = Shot::new(PATH, chat(size, is_stream));
+        let aimed = shot.through(&self.url, &self.headers);
+        aimed.over_tls(self.tls.clone())
     }
 
     async fn settle(&self) {
@@ -191,15 +211,23 @@ pub(crate) struct Results {
     pub(crate) paced: Vec<Rows>,
     /// With a ledger and without, and nothing else.
     pub(crate) audit: Vec<Rows>,
+    /// Closed loops and half load with an upstream behind TLS.
+    pub(crate) tls: [Vec<Rows>; 2],
     pub(crate) alone: Rows,
 }
 
-/// `pairs`: with audit and without.
-pub(crate) async fn measure(options: &Options, lanes: &[Lane], pairs: &[[Lane; 2]]) -> Results {
+/// `pairs`: with audit and without. `tls`: lanes to an upstream behind TLS.
+pub(crate) async fn measure(
+    options: &Options,
+    lanes: &[Lane],
+    pairs: &[[Lane; 2]],
+    tls: &[Lane],
+) -> Results {
     let mut results = Results {
         closed: Vec::new(),
         paced: Vec::new(),
         audit: Vec::new(),
+        tls: [Vec::new(), Vec::new()],
         alone: Rows {
             body: (400_000, false),
             rate: 0.0,
@@ -213,11 +241,20 @@ pub(crate) async fn measure(options: &Options, lanes: &[Lane], pairs: &[[Lane; 2
                 .audit
                 .push(with_and_without(options, pairs, body).await);
         }
+        if options.tls && body.0 >= SMALLEST_OVER_TLS {
+            progress(&format!("{}: over TLS", label(body)));
+            let [closed, paced] = &mut results.tls;
+            let rows = throughput(options, tls, body, options.rounds).await;
+            let rate = rows.per_second(HYPER).min(rows.per_second(OURS)) / 2.0;
+            closed.push(rows);
+            paced.push(half_load(options, tls, body, rate).await);
+        }
         if !(options.closed || options.paced) {
             continue;
         }
         progress(&format!("{}: throughput", label(body)));
-        let closed = throughput(options, lanes, body).await;
+        let rounds = if options.closed { options.rounds } else { 2 };
+        let closed = throughput(options, lanes, body, rounds).await;
         let rate = closed.per_second(HYPER).min(closed.per_second(OURS)) / 2.0;
         results.closed.push(closed);
         if options.paced {
@@ -237,15 +274,14 @@ pub(crate) async fn measure(options: &Options, lanes: &[Lane], pairs: &[[Lane; 2
     results
 }
 
-async fn throughput(options: &Options, lanes: &[Lane], body: (usize, bool)) -> Rows {
+async fn throughput(options: &Options, lanes: &[Lane], body: (usize, bool), rounds: usize) -> Rows {
     let pick = |wanted: &dyn Fn(&str) -> bool| -> Vec<&Lane> {
         lanes.iter().filter(|lane| wanted(&lane.name)).collect()
     };
     let (slice, connections) = (options.slice, options.connections);
-    let rounds = if options.closed { options.rounds } else { 2 };
     let compared = pick(&|name| COMPARED.contains(&name));
     let mut rows = turns(&compared, rounds, slice, connections, body).await;
-    if options.closed {
+    if options.closed || options.tls {
         let quick = pick(&|name| !COMPARED.contains(&name) && !SLOW.contains(&name));
         rows.extend(turns(&quick, OTHER_ROUNDS, slice, connections, body).await);
         let slow = pick(&|name| SLOW.contains(&name));

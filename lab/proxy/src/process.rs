@@ -11,9 +11,9 @@ use tokio::process::{Child, Command};
 use crate::Outcome;
 
 /// Tells the benchmark where this server listens.
-pub(crate) fn announce(addr: SocketAddr) -> Outcome<()> {
+pub(crate) fn announce(scheme: &str, addr: SocketAddr) -> Outcome<()> {
     let mut out = std::io::stdout();
-    writeln!(out, "http://{addr}")?;
+    writeln!(out, "{scheme}://{addr}")?;
     out.flush()?;
     Ok(())
 }
@@ -26,9 +26,9 @@ pub(crate) struct Server {
 
 impl Server {
     /// Runs this program again in another role.
-    pub(crate) async fn start(role: &str, upstream: &str) -> Outcome<Self> {
+    pub(crate) async fn start(role: &[&str]) -> Outcome<Self> {
         let mut child = Command::new(std::env::current_exe()?)
-            .args([role, upstream])
+            .args(role)
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;

@@ -7,14 +7,15 @@ use crate::bodies::chat;
 use crate::goals::{self, Goal};
 use crate::load::Measured;
 use crate::measure::{
-    AUDIT_PAIRS, BARE, HYPER, Lane, OURS, PATH, Results, Rows, Slice, Spread, label, measure,
+    AUDIT_PAIRS, BARE, COMPARED, HYPER, Lane, OTHER, OURS, PATH, Results, Rows, Slice, Spread,
+    label, measure,
 };
 use crate::peers::{self, Peer};
 use crate::process::Server;
-use crate::secateur::{self, Keeps};
+use crate::secateur::{self, Keeps, Upstream};
 use crate::table::Table;
 use crate::wire::Shot;
-use crate::{Options, Outcome, machine};
+use crate::{Options, Outcome, machine, tls};
 
 /// A folder that goes with the run.
 struct Work(PathBuf);
@@ -29,12 +30,16 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
     let machine = machine::describe();
     let work = Work(std::env::temp_dir().join(format!("secateur-lab-{}", std::process::id())));
     std::fs::create_dir_all(&work.0)?;
-    let upstream = Server::start("serve-upstream", "").await?;
-    let passthrough = Server::start("serve-passthrough", &upstream.url).await?;
+    let upstream = Server::start(&["serve-upstream"]).await?;
+    let passthrough = Server::start(&["serve-passthrough", &upstream.url]).await?;
     let first = Shot::new(PATH, chat(1_000, false));
-    let start = async |keeps, name: &str| {
-        secateur::start(keeps, &upstream.url, &work.0.join(name), &first).await
+    let plain = Upstream {
+        url: &upstream.url,
+        ca_file: None,
+        program: None,
     };
+    let start =
+        async |keeps, name: &str| secateur::start(keeps, &plain, &work.0.join(name), &first).await;
     let secateur = start(Keeps::Ledger, "ledger").await?;
     let logging = start(Keeps::LedgerAndLog, "log").await?;
     let bare = start(Keeps::Nothing, "bare").await?;
@@ -66,8 +71,12 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
         ]);
         kept.extend([with, without]);
     }
-    let measured = measure(options, &lanes, &pairs).await;
-    drop(kept);
+    let (tls_lanes, tls_servers) = match options.tls {
+        true => over_tls(options, &work.0, &first).await?,
+        false => (Vec::new(), Vec::new()),
+    };
+    let measured = measure(options, &lanes, &pairs, &tls_lanes).await;
+    drop((kept, tls_servers));
     let peak_mb = secateur.peak_mb();
     let page = page(
         options,
@@ -86,6 +95,44 @@ pub(crate) async fn run(options: &Options) -> Outcome<()> {
         std::fs::write(&path, page)?;
     }
     Ok(())
+}
+
+/// An upstream behind TLS, and lanes to it.
+async fn over_tls(
+    options: &Options,
+    work: &Path,
+    shot: &Shot,
+) -> Outcome<(Vec<Lane>, Vec<Server>)> {
+    let ca_file = work.join("ca.pem");
+    let ca_name = ca_file.to_str().ok_or("the folder's name is not UTF-8")?;
+    let upstream = Server::start(&["serve-upstream", ca_name]).await?;
+    let hyper = Server::start(&["serve-passthrough", &upstream.url, ca_name]).await?;
+    let start = async |keeps, name: &str, program| {
+        let upstream = Upstream {
+            url: &upstream.url,
+            ca_file: Some(&ca_file),
+            program,
+        };
+        secateur::start(keeps, &upstream, &work.join(name), shot).await
+    };
+    let mut servers = vec![
+        (HYPER, hyper),
+        (OURS, start(Keeps::Ledger, "tls", None).await?),
+        (BARE, start(Keeps::Nothing, "tls bare", None).await?),
+    ];
+    if let Some(program) = &options.against {
+        let other = start(Keeps::Ledger, "tls other", Some(program.as_path())).await?;
+        servers.push((OTHER, other));
+    }
+    let direct = Lane::new("direct", &upstream.url, upstream.id(), None);
+    let mut lanes = vec![direct.over_tls(tls::trusting(&ca_file)?)];
+    let lane = |(name, server): &(&str, Server)| {
+        Lane::new(name, &server.url, server.id(), Some(upstream.id()))
+    };
+    lanes.extend(servers.iter().map(lane));
+    let servers = servers.into_iter().map(|(_, server)| server);
+    let servers = servers.chain([upstream]).collect();
+    Ok((lanes, servers))
 }
 
 fn page(
@@ -118,9 +165,22 @@ fn page(
         out.push_str(&format!("- {missing}\n"));
     }
     let mut goals = Vec::new();
-    throughput(&mut out, results, &mut goals);
+    if !results.closed.is_empty() {
+        out.push_str(THROUGHPUT);
+        throughput(&mut out, &results.closed, "", &mut goals);
+    }
     audit(&mut out, results, &mut goals);
-    half_load(&mut out, results, &mut goals);
+    if !results.paced.is_empty() {
+        out.push_str(HALF_LOAD);
+        half_load(&mut out, &results.paced, "", &mut goals);
+    }
+    let [tls_closed, tls_paced] = &results.tls;
+    if !tls_closed.is_empty() {
+        out.push_str(OVER_TLS);
+        throughput(&mut out, tls_closed, " over TLS", &mut goals);
+        out.push_str("\nAt half of the highest load:\n\n");
+        half_load(&mut out, tls_paced, " over TLS", &mut goals);
+    }
     alone(&mut out, &results.alone, &mut goals);
     out.push_str(&format!(
         "\nMemory of Secateur: {idle_mb:.1} MB idle, {peak_mb:.1} MB at its highest under all of this.\n"
@@ -135,24 +195,29 @@ fn percent(spread: Spread) -> String {
     format!("{middle:.0} % ({low:.0} to {high:.0})")
 }
 
-fn throughput(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
-    if results.closed.is_empty() {
-        return;
-    }
-    out.push_str(
-        "\n## Throughput\n\n\"CPU\" is what the server's process took of the processors for a request, all of its \
-         threads together.\n\n",
-    );
+const THROUGHPUT: &str = "\n## Throughput\n\n\"CPU\" is what the server's process took of the processors for a request, all \
+    of its threads together.\n\n";
+
+const HALF_LOAD: &str = "\n## At half of the highest load\n\nHalf of what Secateur or hyper can do, whichever is less. A request \
+    that had to wait for the one before it counts from the moment at which it was due. The middle of all slices; in brackets what \
+    is added to hyper's own in the same round: by the bare proxy, and by the proxy with its ledger. \"Of all\" has all slices in \
+    one.\n\n";
+
+const OVER_TLS: &str = "\n## Over TLS\n\nThe upstream is behind TLS 1.3 (rustls) with a certificate of an authority made for the run, \
+    as every real provider is; clients reach the proxies without TLS, and \"direct\" with it. HTTP/1.1 throughout.\n\n";
+
+/// `over`: what tells these goals from others.
+fn throughput(out: &mut String, results: &[Rows], over: &str, goals: &mut Vec<Goal>) {
     let share =
         |one: &Measured, other: &Measured| one.per_second() * 100.0 / other.per_second().max(1.0);
     let mut table = Table::new(&[
         "body", "server", "req/s", "of hyper", "CPU µs", "p50 ms", "p99 ms", "failed",
     ]);
-    for rows in &results.closed {
+    for rows in results {
         let hyper = rows.per_second(HYPER);
         for row in &rows.rows {
             let (all, each) = (row.all(), rows.per_second(&row.name));
-            let is_compared = [HYPER, OURS, BARE].contains(&row.name.as_str());
+            let is_compared = COMPARED.contains(&row.name.as_str());
             let cpu = row.middle(|slice| slice.cpu_us);
             table.row([
                 label(rows.body),
@@ -172,7 +237,7 @@ fn throughput(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
             ]);
         }
         let of_hyper = rows.compare(OURS, HYPER, share);
-        let what = |what: &str| format!("{}, {what}", label(rows.body));
+        let what = |what: &str| format!("{}{over}, {what}", label(rows.body));
         goals.push(Goal::at_least(
             what("requests/s of hyper's"),
             80.0,
@@ -251,15 +316,7 @@ fn audit(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
     table.print(out);
 }
 
-fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
-    if results.paced.is_empty() {
-        return;
-    }
-    out.push_str(
-        "\n## At half of the highest load\n\nHalf of what Secateur or hyper can do, whichever is less. A request that had to wait for the one before \
-         it counts from the moment at which it was due. The middle of all slices; in brackets what is added to hyper's own in the \
-         same round: by the bare proxy, and by the proxy with its ledger. \"Of all\" has all slices in one.\n\n",
-    );
+fn half_load(out: &mut String, results: &[Rows], over: &str, goals: &mut Vec<Goal>) {
     let mut table = Table::new(&[
         "body",
         "server",
@@ -269,7 +326,7 @@ fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
         "p99 of all ms",
         "failed",
     ]);
-    for rows in &results.paced {
+    for rows in results {
         for row in &rows.rows {
             let all = row.all();
             let added = |share: f64| {
@@ -291,8 +348,9 @@ fn half_load(out: &mut String, results: &Results, goals: &mut Vec<Goal>) {
                 all.failed.to_string(),
             ]);
             if row.name == OURS {
-                let what =
-                    |which: &str| format!("{}, added at half load, {which}", label(rows.body));
+                let what = |which: &str| {
+                    format!("{}{over}, added at half load, {which}", label(rows.body))
+                };
                 goals.push(Goal::at_most(what("p50"), 0.3, added(0.5), " ms"));
                 goals.push(Goal::at_most(what("p99"), 1.0, added(0.99), " ms"));
             }

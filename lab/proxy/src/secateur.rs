@@ -22,10 +22,20 @@ pub(crate) enum Keeps {
     LedgerAndLog,
 }
 
+/// Where it sends requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upstream<'a> {
+    pub(crate) url: &'a str,
+    /// The authority to trust, if it is behind TLS.
+    pub(crate) ca_file: Option<&'a Path>,
+    /// Another build of Secateur than the one beside this program.
+    pub(crate) program: Option<&'a Path>,
+}
+
 /// Starts it in a folder of its own and waits until it answers. The workload `pruned` has M7 on.
 pub(crate) async fn start(
     keeps: Keeps,
-    upstream: &str,
+    upstream: &Upstream<'_>,
     folder: &Path,
     shot: &Shot,
 ) -> Outcome<Server> {
@@ -36,15 +46,22 @@ pub(crate) async fn start(
         Keeps::Ledger => (true, "off"),
         Keeps::LedgerAndLog => (true, "json"),
     };
+    let ca_file = upstream.ca_file.map_or(String::new(), |file| {
+        format!("ca_file = \"{}\"\n", file.display())
+    });
+    let url = upstream.url;
     let config = folder.join("secateur.toml");
     std::fs::write(
         &config,
         format!(
-            "listen = \"127.0.0.1:{port}\"\nlog = \"{log}\"\n[upstream]\nopenai = \"{upstream}\"\n\
+            "listen = \"127.0.0.1:{port}\"\nlog = \"{log}\"\n[upstream]\nopenai = \"{url}\"\n{ca_file}\
              [ledger]\nenabled = {ledger}\nurl = \"sqlite:ledger.db\"\nspool_dir = \"spool\"\n[workload.pruned]\npreset = \"tessera\"\nbudget_ms = 1000\n"
         ),
     )?;
-    let program = std::env::current_exe()?.with_file_name("secateur");
+    let program = match upstream.program {
+        Some(program) => program.to_owned(),
+        None => std::env::current_exe()?.with_file_name("secateur"),
+    };
     let child = Command::new(&program)
         .args(["serve", "--config"])
         .arg(&config)

@@ -12,9 +12,11 @@ use hyper::body::{Body, Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::Outcome;
 use crate::process::announce;
+use crate::tls;
 
 /// Chunks that go out one by one.
 struct Chunks(std::vec::IntoIter<Bytes>);
@@ -101,21 +103,36 @@ async fn respond(
     Ok(response)
 }
 
-/// Serves until the process ends.
-pub(crate) async fn serve() -> Outcome<()> {
+/// Serves until the process ends; over TLS if there is a file to write the authority's certificate to.
+pub(crate) async fn serve(ca_file: Option<String>) -> Outcome<()> {
+    let tls = ca_file.map(|file| tls::new_server(file.as_ref()));
+    let tls = tls.transpose()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    announce(listener.local_addr()?)?;
+    announce(scheme, listener.local_addr()?)?;
     let (json, events) = (json(), events());
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let (json, events) = (json.clone(), events.clone());
+        let (json, events, tls) = (json.clone(), events.clone(), tls.clone());
         tokio::spawn(async move {
-            let service = service_fn(move |request| respond(request, json.clone(), events.clone()));
-            // A client that goes away is not an error.
-            let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            match tls {
+                None => converse(stream, json, events).await,
+                // A client that does not agree on TLS is not served.
+                Some(tls) => {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        converse(stream, json, events).await;
+                    }
+                }
+            }
         });
     }
+}
+
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, json: Bytes, events: Vec<Bytes>) {
+    let service = service_fn(move |request| respond(request, json.clone(), events.clone()));
+    // A client that goes away is not an error.
+    let _ = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }

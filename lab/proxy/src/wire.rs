@@ -2,13 +2,16 @@
 //! written out beforehand and sent in one go, and of the response only the end is looked for.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use rustls::ClientConfig;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::Outcome;
 use crate::answer::Answer;
+use crate::tls;
 
 /// One kind of request.
 #[derive(Clone, Debug)]
@@ -26,6 +29,7 @@ impl Shot {
     /// The same through a server, written out.
     pub(crate) fn through(&self, base: &str, headers: &[(&'static str, String)]) -> Aimed {
         let rest = base.trim_start_matches("http://");
+        let rest = rest.trim_start_matches("https://");
         let (host, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let mut head = format!(
             "POST {prefix}{} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
@@ -40,6 +44,7 @@ impl Shot {
         Aimed {
             host: host.to_owned(),
             bytes: Bytes::from([head.as_bytes(), &self.body].concat()),
+            tls: None,
         }
     }
 }
@@ -49,9 +54,24 @@ impl Shot {
 pub(crate) struct Aimed {
     host: String,
     bytes: Bytes,
+    tls: Option<Arc<ClientConfig>>,
 }
 
 impl Aimed {
+    /// The same to a server behind TLS. Closed loops alone speak it.
+    pub(crate) fn over_tls(self, tls: Option<Arc<ClientConfig>>) -> Self {
+        Self { tls, ..self }
+    }
+
+    async fn connect(&self) -> Outcome<Box<dyn Duplex>> {
+        let stream = tokio::net::TcpStream::connect(&self.host).await?;
+        stream.set_nodelay(true)?;
+        Ok(match &self.tls {
+            None => Box::new(stream),
+            Some(tls) => Box::new(tls::connect(tls, stream).await?),
+        })
+    }
+
     /// Whether it is answered well.
     pub(crate) async fn is_answered(&self) -> bool {
         let mut wire = Wire::new(self);
@@ -63,10 +83,15 @@ impl Aimed {
 /// Read at once.
 const ROOM: usize = 16 << 10;
 
+/// TCP, or TLS over it.
+trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
+
 /// A connection for closed loops: many of them on one thread.
 pub(crate) struct Wire {
     aimed: Aimed,
-    stream: Option<tokio::net::TcpStream>,
+    stream: Option<Box<dyn Duplex>>,
     room: Vec<u8>,
 }
 
@@ -83,13 +108,10 @@ impl Wire {
     pub(crate) async fn fire(&mut self) -> Outcome<()> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => {
-                let stream = tokio::net::TcpStream::connect(&self.aimed.host).await?;
-                stream.set_nodelay(true)?;
-                stream
-            }
+            None => self.aimed.connect().await?,
         };
         stream.write_all(&self.aimed.bytes).await?;
+        stream.flush().await?;
         let mut answer = Answer::new();
         while !answer.is_done() {
             let read = stream.read(&mut self.room).await?;

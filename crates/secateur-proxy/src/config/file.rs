@@ -110,6 +110,8 @@ pub(super) struct RawUpstreams {
     pub(super) azure: Option<Spanned<String>>,
     /// For all upstreams; not in a workload.
     pub(super) ca_file: Option<Spanned<PathBuf>>,
+    /// For all upstreams; not in a workload.
+    pub(super) http2_hosts: Vec<Spanned<String>>,
 }
 
 impl RawUpstreams {

@@ -219,6 +219,8 @@ pub struct Config {
     pub portal: Option<PortalConfig>,
     /// Certificates that upstreams may be signed by, besides the system's roots.
     pub extra_roots: Vec<CertificateDer<'static>>,
+    /// Hosts of upstreams that are offered HTTP/2; all others get HTTP/1.1.
+    pub http2_hosts: Vec<String>,
     /// Where summaries are kept.
     pub summaries: SummaryStore,
     /// Other files that were read: policies and schemas.

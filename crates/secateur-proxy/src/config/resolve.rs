@@ -188,6 +188,7 @@ impl Reader<'_> {
         if let Some(words) = cannot_capture(&workloads, ledger.as_ref()) {
             return Err(ConfigError::at(self.name, self.text, None, words));
         }
+        let http2_hosts = self.http2_hosts(&file.upstream, &workloads)?;
         let max_connections = self.at_least_one(file.max_connections, 10_000)?;
         Ok(Config {
             listen,
@@ -204,6 +205,7 @@ impl Reader<'_> {
             ledger,
             portal: self.portal(file.portal)?,
             extra_roots: self.roots(&file.upstream)?,
+            http2_hosts,
             summaries: SummaryStore {
                 folder: file.summaries.folder.map(|folder| self.folder.join(folder)),
                 max_bytes: self.at_least_one(file.summaries.max_mb, 64)? << 20,

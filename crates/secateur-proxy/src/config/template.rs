@@ -32,6 +32,7 @@ pub const TEMPLATE: &str = r#"# Secateur proxy. Every key is optional; what is c
 # code_assist = "https://cloudcode-pa.googleapis.com"
 # azure = "https://RESOURCE.openai.azure.com"
 # ca_file = "ca.pem" # certificates to trust besides the system's, read at the start
+# http2_hosts = ["api.openai.com"] # upstreams to speak HTTP/2 with; all others get HTTP/1.1. Read at the start
 
 [timeouts]
 # connect_s = 10

@@ -8,7 +8,6 @@ use http::request::Parts;
 use crate::access::Grant;
 use crate::config::{Config, Workload};
 use crate::exchange::Exchange;
-use crate::limits::Patience;
 use crate::route::Route;
 
 /// A request with everything that is known of it before its body is looked at.
@@ -20,6 +19,4 @@ pub(super) struct Arrival {
     pub(super) head: Parts,
     pub(super) exchange: Exchange,
     pub(super) started: Instant,
-    /// The connection's timer.
-    pub(super) patience: Patience,
 }

@@ -21,7 +21,6 @@ use self::send::{only_outgoing, send, send_prepared};
 use crate::access::{Grant, check_owner};
 use crate::audit::AuditEvent;
 use crate::exchange::Exchange;
-use crate::limits::Patience;
 use crate::refusal::Refusal;
 use crate::response_body::ClientBody;
 use crate::route::Route;
@@ -42,9 +41,8 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) fn handle(
     shared: Held,
     request: Request<Incoming>,
-    patience: Patience,
 ) -> impl Future<Output = Response<ClientBody>> + Send {
-    let arrived = arrive(&shared, request, patience);
+    let arrived = arrive(&shared, request);
     async move {
         match arrived {
             Ok((arrival, body)) => forward(&shared, arrival, body).await,
@@ -56,7 +54,6 @@ pub(crate) fn handle(
 fn arrive(
     shared: &Held,
     request: Request<Incoming>,
-    patience: Patience,
 ) -> Result<(Box<Arrival>, Incoming), Box<Response<ClientBody>>> {
     let started = Instant::now();
     let config = shared.config.load_full();
@@ -116,7 +113,6 @@ fn arrive(
         head,
         exchange,
         started,
-        patience,
     };
     Ok((Box::new(arrival), body))
 }
@@ -151,7 +147,7 @@ async fn forward(
         arrival.config.max_body_bytes,
         arrival.config.timeouts.body_pace(),
     );
-    let body = Guarded::new(body, arrival.head.version, limit_bytes, pace);
+    let body = Guarded::new(body, limit_bytes, pace);
     let mechanics = arrival
         .route
         .dialect

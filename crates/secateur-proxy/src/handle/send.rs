@@ -143,11 +143,11 @@ pub(super) fn send<'a>(
     let sent = Instant::now();
     arrival.exchange.sent = Some(sent);
     let within = arrival.config.timeouts.response_head;
-    let answered = arrival.patience.within(within, shared.client.send(request));
+    let answered = tokio::time::timeout(within, shared.client.send(request));
     async move {
         let response = match answered.await {
-            None => return Err(Refusal::UpstreamTimeout),
-            Some(Err(error)) => {
+            Err(_) => return Err(Refusal::UpstreamTimeout),
+            Ok(Err(error)) => {
                 let of_body = arrival
                     .exchange
                     .streamed
@@ -164,7 +164,7 @@ pub(super) fn send<'a>(
                     SendError::Broke(_) => Refusal::UpstreamBroke,
                 });
             }
-            Some(Ok(response)) => response,
+            Ok(Ok(response)) => response,
         };
         let event = arrival.exchange.event();
         event.upstream_head = Some(sent.elapsed());

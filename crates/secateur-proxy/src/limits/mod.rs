@@ -1,10 +1,9 @@
-//! What bounds the work, the memory and the patience of all requests together.
+//! What bounds the work, the memory and the waiting time of all requests together.
 
 mod byte_budget;
 mod client_io;
 mod connections;
 mod idle;
-mod patience;
 mod slots;
 mod stall_timer;
 mod stream_watch;
@@ -14,7 +13,6 @@ pub(crate) use byte_budget::{ByteBudget, OverBudget, hold};
 pub(crate) use client_io::ClientIo;
 pub(crate) use connections::{Admission, Connections, Place};
 pub(crate) use idle::IdleTimer;
-pub(crate) use patience::Patience;
 pub(crate) use slots::Slots;
 pub(crate) use stall_timer::{Pace, StallTimer};
 pub(crate) use stream_watch::{StreamExecutor, StreamWatch};

@@ -1,7 +1,7 @@
 //! What the proxy's own JSON endpoints do alike: claim a path, and answer.
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 
@@ -27,12 +27,11 @@ pub(crate) fn claims(request: &Request<Incoming>, path: &str) -> bool {
 /// It is too large or did not arrive in time, reported to the client in this shape.
 pub(crate) async fn body(
     shared: &Shared,
-    version: Version,
     body: Incoming,
     shape: Provider,
 ) -> Result<Bytes, Response<ClientBody>> {
     let pace = shared.config.load().timeouts.own_body_pace();
-    let body = Guarded::new(body, version, MAX_BODY_BYTES, pace);
+    let body = Guarded::new(body, MAX_BODY_BYTES, pace);
     let read = body.collect(&shared.byte_budget).await;
     read.map_err(|error| {
         let refusal = Refusal::of_body(error, MAX_BODY_BYTES);

@@ -58,7 +58,7 @@ pub(crate) async fn respond(
         );
     }
     let shape = route.error_shape();
-    let body = match own_endpoint::body(shared, head.version, body, shape).await {
+    let body = match own_endpoint::body(shared, body, shape).await {
         Ok(body) => body,
         Err(refusal) => return refusal,
     };

@@ -16,7 +16,6 @@ use hyper_util::server::graceful::Watcher;
 use tokio::net::TcpStream;
 
 use super::respond::{respond, respond_to_health};
-use crate::limits::Patience;
 use crate::limits::{Admission, ClientIo, Place, StreamExecutor};
 use crate::shared::{Held, Shared};
 
@@ -35,11 +34,11 @@ pub(super) async fn serve(
     let _ = stream.set_nodelay(true);
     let timeouts = shared.config.load().timeouts;
     let open = OpenConnection::new(Arc::clone(&shared));
-    let (held, patience) = (Held::new(shared), Patience::default());
+    let held = Held::new(shared);
     let mut server = auto::Builder::new(StreamExecutor(timeouts.write_pace()));
     server
         .http1()
-        .timer(patience.clone())
+        .timer(TokioTimer::new())
         .header_read_timeout(timeouts.request_idle)
         .max_buf_size(256 << 10)
         .auto_date_header(false);
@@ -55,7 +54,7 @@ pub(super) async fn serve(
     let service = service_fn(move |request: Request<Incoming>| {
         held.has_request();
         match admission {
-            Admission::Everything => respond(held.clone(), peer, request, patience.clone()),
+            Admission::Everything => respond(held.clone(), peer, request),
             Admission::HealthOnly => respond_to_health(&held, &request),
         }
     });

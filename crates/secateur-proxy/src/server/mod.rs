@@ -133,8 +133,12 @@ impl Proxy {
         let addr = listener
             .local_addr()
             .map_err(|error| ServeError::Listen(config.listen, error))?;
-        let client = UpstreamClient::new(config.timeouts.connect, &config.extra_roots)
-            .map_err(ServeError::Roots)?;
+        let client = UpstreamClient::new(
+            config.timeouts.connect,
+            &config.extra_roots,
+            &config.http2_hosts,
+        )
+        .map_err(ServeError::Roots)?;
         let store = &config.summaries;
         let summaries = SummaryCache::new(store.max_bytes, store.folder.clone());
         if let Err(error) = summaries.prepare() {

@@ -93,6 +93,10 @@ pub(super) fn keep_until_restart(before: &Config, after: &mut Config) -> Vec<&'s
         after.timeouts.connect == before.timeouts.connect,
     );
     keep("upstream.ca_file", after.extra_roots == before.extra_roots);
+    keep(
+        "upstream.http2_hosts",
+        after.http2_hosts == before.http2_hosts,
+    );
     keep("summaries", after.summaries == before.summaries);
     keep("otlp", after.otlp == before.otlp);
     keep("ledger", after.ledger == before.ledger);
@@ -103,6 +107,7 @@ pub(super) fn keep_until_restart(before: &Config, after: &mut Config) -> Vec<&'s
     after.max_connections_per_address = before.max_connections_per_address;
     after.timeouts.connect = before.timeouts.connect;
     after.extra_roots.clone_from(&before.extra_roots);
+    after.http2_hosts.clone_from(&before.http2_hosts);
     after.summaries.clone_from(&before.summaries);
     after.otlp.clone_from(&before.otlp);
     after.ledger.clone_from(&before.ledger);
@@ -174,7 +179,7 @@ models = ["gpt-5"]
         let before = read(FULL);
         let text = FULL.replace("127.0.0.1:1", "127.0.0.1:2").replace(
             "[portal]\n",
-            "[timeouts]\nconnect_s = 3\nrequest_idle_s = 4\n[ledger]\nkeep_days = 1\n[summaries]\nmax_mb = 1\n[otlp]\nendpoint = \"http://o\"\n[portal]\nsession_hours = 1\n",
+            "http2_hosts = [\"api.anthropic.com\"]\n[timeouts]\nconnect_s = 3\nrequest_idle_s = 4\n[ledger]\nkeep_days = 1\n[summaries]\nmax_mb = 1\n[otlp]\nendpoint = \"http://o\"\n[portal]\nsession_hours = 1\n",
         );
         let text = format!("log = \"off\"\nmax_connections = 5\n{text}");
         let mut after = read(&text);
@@ -187,6 +192,7 @@ models = ["gpt-5"]
                 "max_connections",
                 "max_connections_per_address",
                 "timeouts.connect_s",
+                "upstream.http2_hosts",
                 "summaries",
                 "otlp",
                 "ledger",

@@ -11,7 +11,6 @@ use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
 
 use crate::handle::{handle, refuse_at_once};
-use crate::limits::Patience;
 use crate::own::{
     claims_recall, claims_score, own_path, pages_are_off, refuse_navigation, respond_to_recall,
     respond_to_score,
@@ -32,12 +31,7 @@ fn at_once(response: Response<ClientBody>) -> Reply {
     Box::pin(ready(Ok(response)))
 }
 
-pub(super) fn respond(
-    shared: Held,
-    peer: SocketAddr,
-    mut request: Request<Incoming>,
-    patience: Patience,
-) -> Reply {
+pub(super) fn respond(shared: Held, peer: SocketAddr, mut request: Request<Incoming>) -> Reply {
     if let Some(refusal) = misaddressed(&request) {
         return at_once(refuse_at_once(&shared, &request, &refusal));
     }
@@ -71,7 +65,7 @@ pub(super) fn respond(
     if claims_recall(&request) {
         return Box::pin(async move { Ok(respond_to_recall(&shared, request).await) });
     }
-    let handled = handle(shared, request, patience);
+    let handled = handle(shared, request);
     Box::pin(async move { Ok(handled.await) })
 }
 

@@ -1,15 +1,14 @@
 //! Bodies to and from an upstream.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use super::http1::Driven;
-use crate::wire::request_body::{Fate, Guarded, RequestBodyError};
+use super::stream_count::OpenStream;
+use crate::wire::request_body::{Guarded, RequestBodyError};
 
 /// A body on its way to an upstream.
 #[derive(Debug)]
@@ -18,16 +17,6 @@ pub(crate) enum OutBody {
     Full(Full<Bytes>),
     /// A body that is still coming in.
     Streamed(Box<Guarded>),
-}
-
-impl OutBody {
-    /// What will become of it, where that is not clear already.
-    pub(super) fn fate(&self) -> Option<Arc<Fate>> {
-        match self {
-            Self::Full(_) => None,
-            Self::Streamed(body) => Some(body.fate()),
-        }
-    }
 }
 
 impl Body for OutBody {
@@ -63,11 +52,26 @@ impl Body for OutBody {
 
 /// The body of an upstream's response.
 #[derive(Debug)]
-pub(crate) enum UpstreamBody {
-    /// Whoever asks for it drives its connection.
-    Driven(Driven),
-    /// Its connection has a task.
-    Shared(Incoming),
+pub(crate) struct UpstreamBody {
+    incoming: Incoming,
+    /// Of HTTP/2: held until the body is dropped.
+    _stream: Option<OpenStream>,
+}
+
+impl UpstreamBody {
+    pub(super) fn new(incoming: Incoming) -> Self {
+        Self {
+            incoming,
+            _stream: None,
+        }
+    }
+
+    pub(super) fn counted(incoming: Incoming, stream: OpenStream) -> Self {
+        Self {
+            incoming,
+            _stream: Some(stream),
+        }
+    }
 }
 
 impl Body for UpstreamBody {
@@ -75,26 +79,17 @@ impl Body for UpstreamBody {
     type Error = hyper::Error;
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match self.get_mut() {
-            Self::Driven(body) => body.poll_frame(context),
-            Self::Shared(body) => Pin::new(body).poll_frame(context),
-        }
+        Pin::new(&mut self.incoming).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Driven(body) => body.incoming().is_end_stream(),
-            Self::Shared(body) => body.is_end_stream(),
-        }
+        self.incoming.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Driven(body) => body.incoming().size_hint(),
-            Self::Shared(body) => body.size_hint(),
-        }
+        self.incoming.size_hint()
     }
 }

@@ -7,7 +7,8 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full, Limited};
 use rustls::pki_types::CertificateDer;
 
-use super::{OutBody, UpstreamClient};
+use super::UpstreamClient;
+use super::body::OutBody;
 
 /// An HTTP client that reads whole responses.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ impl Caller {
         connect_timeout: Duration,
         extra_roots: &[CertificateDer<'static>],
     ) -> std::io::Result<Self> {
-        UpstreamClient::new(connect_timeout, extra_roots).map(Self)
+        UpstreamClient::new(connect_timeout, extra_roots, &[]).map(Self)
     }
 
     /// Sends a request and reads the response.

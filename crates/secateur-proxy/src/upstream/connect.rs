@@ -1,32 +1,37 @@
-//! New connections: name, TCP, TLS, and the protocol that both sides speak.
+//! New connections: DNS, TCP and TLS within one timeout.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper::client::conn::{http1, http2};
+use http::Uri;
+use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
-use hyper_util::client::legacy::connect::{Connection as _, HttpConnector};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::http1::Connection;
-use super::lane::{Found, Lane};
-use super::{ConnectFailure, SendError};
+use super::connect_failure::ConnectFailure;
 
 /// The bytes of a connection.
 pub(super) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// Opens connections.
-#[derive(Debug)]
-pub(super) struct Connector {
-    https: HttpsConnector<HttpConnector>,
-    timeout: Duration,
+/// The two ways to connect.
+#[derive(Clone, Debug)]
+pub(super) struct Connectors {
+    /// Offers HTTP/1.1 alone.
+    pub(super) http1: Connector,
+    /// Offers HTTP/2 first.
+    pub(super) http2: Connector,
 }
 
-impl Connector {
+impl Connectors {
+    /// # Errors
+    /// There are no root certificates.
     pub(super) fn new(
         timeout: Duration,
         extra_roots: &[CertificateDer<'static>],
@@ -35,52 +40,70 @@ impl Connector {
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_keepalive(Some(Duration::from_secs(60)));
-        // Of several addresses each gets a part of it.
+        // Divided among the addresses of a name.
         http.set_connect_timeout(Some(timeout));
-        let https = HttpsConnectorBuilder::new()
-            .with_tls_config(tls(extra_roots)?)
-            .https_or_http()
-            .enable_http1()
-            .enable_http2()
-            .wrap_connector(http);
-        Ok(Self { https, timeout })
-    }
-
-    pub(super) async fn open(&self, lane: &Lane) -> Result<Found, SendError> {
-        let opened = tokio::time::timeout(self.timeout, self.shake_hands(lane)).await;
-        let failure = match opened {
-            Ok(Ok(found)) => return Ok(found),
-            Ok(Err(error)) => {
-                // Those of TCP and of names are hyper-util's own; bare ones come from the TLS handshake alone.
-                let in_handshake = error.is::<std::io::Error>();
-                ConnectFailure::new(lane.host_name(), &*error, in_handshake)
-            }
-            Err(_) => ConnectFailure::timeout(lane.host_name()),
+        let tls = tls(extra_roots)?;
+        let https = |tls| {
+            HttpsConnectorBuilder::new()
+                .with_tls_config(tls)
+                .https_or_http()
+                .enable_http1()
         };
-        Err(SendError::Connect(Box::new(failure)))
+        let connector = |https| Connector { https, timeout };
+        Ok(Self {
+            http1: connector(https(tls.clone()).wrap_connector(http.clone())),
+            http2: connector(https(tls).enable_http2().wrap_connector(http)),
+        })
+    }
+}
+
+/// Opens connections, and says why if it cannot.
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    https: HttpsConnector<HttpConnector>,
+    timeout: Duration,
+}
+
+impl Service<Uri> for Connector {
+    type Response = Wire;
+    type Error = ConnectFailure;
+    type Future = Pin<Box<dyn Future<Output = Result<Wire, ConnectFailure>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectFailure>> {
+        Poll::Ready(Ok(()))
     }
 
-    async fn shake_hands(
-        &self,
-        lane: &Lane,
-    ) -> Result<Found, Box<dyn std::error::Error + Send + Sync>> {
-        let mut https = self.https.clone();
-        std::future::poll_fn(|context| https.poll_ready(context)).await?;
-        let wire = https.call(lane.uri("/")?).await?;
-        if !wire.connected().is_negotiated_h2() {
-            let (sender, connection) = http1::handshake(wire).await?;
-            return Ok(Found::Own(Box::new(Connection::new(sender, connection))));
-        }
-        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .adaptive_window(true)
-            .keep_alive_interval(Duration::from_secs(30))
-            .keep_alive_timeout(Duration::from_secs(20))
-            .handshake(wire)
-            .await?;
-        // It ends when the last who may send on it are gone, or with its wire.
-        tokio::spawn(connection);
-        Ok(Found::Shared(sender))
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let (mut https, timeout) = (self.https.clone(), self.timeout);
+        Box::pin(async move {
+            let host = host_name(&to);
+            let connect = async {
+                std::future::poll_fn(|context| https.poll_ready(context)).await?;
+                https.call(to).await
+            };
+            match tokio::time::timeout(timeout, connect).await {
+                Ok(Ok(wire)) => Ok(wire),
+                Ok(Err(error)) => {
+                    // Errors of DNS and TCP have a type of hyper-util's; bare ones come from the TLS handshake.
+                    let in_handshake = error.is::<std::io::Error>();
+                    Err(ConnectFailure::new(&host, &*error, in_handshake))
+                }
+                Err(_) => Err(ConnectFailure::timeout(&host)),
+            }
+        })
+    }
+}
+
+/// The server's name for people, with its port unless that is the scheme's default.
+fn host_name(uri: &Uri) -> String {
+    let host = uri.host().unwrap_or_default();
+    let default = match uri.scheme() == Some(&Scheme::HTTPS) {
+        true => 443,
+        false => 80,
+    };
+    match uri.port_u16() {
+        Some(port) if port != default => format!("{host}:{port}"),
+        _ => host.to_owned(),
     }
 }
 
@@ -101,4 +124,23 @@ fn tls(extra_roots: &[CertificateDer<'static>]) -> std::io::Result<ClientConfig>
         .with_safe_default_protocol_versions()
         .map_err(std::io::Error::other)?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_a_port_unless_it_is_the_default() {
+        for (uri, host) in [
+            ("http://example.org/v1", "example.org"),
+            ("http://example.org:80", "example.org"),
+            ("https://example.org:443/", "example.org"),
+            ("https://example.org:80/", "example.org:80"),
+            ("http://example.org:443/", "example.org:443"),
+            ("http://[::1]:9000/", "[::1]:9000"),
+        ] {
+            assert_eq!(host_name(&Uri::from_static(uri)), host);
+        }
+    }
 }

@@ -2,11 +2,10 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use http::Version;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
@@ -30,24 +29,11 @@ pub(crate) enum RequestBodyError {
 pub(crate) struct Fate {
     bytes: AtomicU64,
     error: AtomicU8,
-    is_settled: AtomicBool,
-    is_asked_by_its_own_task: AtomicBool,
 }
 
 impl Fate {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Whether nothing more of it will be asked for.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.is_settled.load(Ordering::Acquire)
-    }
-
-    /// Whether the task that reads it off an HTTP/1 client is the one that asks for it. Such a task reads first and
-    /// asks then, whenever it is at work, so what it asked for in vain need not wake it.
-    pub(crate) fn asked_by_its_own_task(&self, is: bool) {
-        self.is_asked_by_its_own_task.store(is, Ordering::Release);
     }
 
     pub(crate) fn error(&self) -> Option<RequestBodyError> {
@@ -76,33 +62,19 @@ impl Fate {
 #[derive(Debug)]
 pub(crate) struct Guarded {
     inner: Incoming,
-    is_http1: bool,
     left: u64,
     stalls: StallTimer,
     fate: Arc<Fate>,
 }
 
 impl Guarded {
-    /// The body of a request in this version of HTTP.
-    pub(crate) fn new(inner: Incoming, version: Version, limit_bytes: usize, pace: Pace) -> Self {
+    /// A request's body of at most this size, no slower than this pace.
+    pub(crate) fn new(inner: Incoming, limit_bytes: usize, pace: Pace) -> Self {
         Self {
             inner,
-            is_http1: version <= Version::HTTP_11,
             left: limit_bytes as u64,
             stalls: StallTimer::new(pace),
             fate: Arc::default(),
-        }
-    }
-
-    fn poll_inner(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let inner = Pin::new(&mut self.inner);
-        if self.is_http1 && self.fate.is_asked_by_its_own_task.load(Ordering::Acquire) {
-            inner.poll_frame(&mut Context::from_waker(Waker::noop()))
-        } else {
-            inner.poll_frame(context)
         }
     }
 
@@ -145,12 +117,6 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        self.fate.is_settled.store(true, Ordering::Release);
-    }
-}
-
 impl Body for Guarded {
     type Data = Bytes;
     type Error = RequestBodyError;
@@ -160,7 +126,7 @@ impl Body for Guarded {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RequestBodyError>>> {
         let this = &mut *self;
-        match this.poll_inner(context) {
+        match Pin::new(&mut this.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.stalls
                     .moved(frame.data_ref().map_or(0, Bytes::len) as u64);

@@ -165,6 +165,21 @@ fn errors_name_the_line() {
         2,
         "under [upstream]",
     );
+    fails(
+        "[upstream]\nhttp2_hosts = [\"api.openai.co\"]\n",
+        2,
+        "no upstream has the URL \"https://api.openai.co\"",
+    );
+    fails(
+        "[upstream]\nopenai = \"http://inside\"\nhttp2_hosts = [\"inside\"]\n",
+        3,
+        "https://inside",
+    );
+    fails(
+        "[workload.a]\nupstream.http2_hosts = [\"api.openai.com\"]\n",
+        2,
+        "under [upstream]",
+    );
     fails("[workload.a.summary]\nwait = 1\n", 2, "wait_ms");
     fails("[summaries]\nmax_mb = 0\n", 2, "1 to");
     fails(

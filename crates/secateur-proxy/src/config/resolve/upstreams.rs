@@ -1,6 +1,10 @@
 //! Where requests go: base URLs.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use http::Uri;
+use http::uri::Scheme;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use toml::Spanned;
@@ -8,7 +12,7 @@ use toml::Spanned;
 use super::Reader;
 use crate::config::error::ConfigError;
 use crate::config::file::RawUpstreams;
-use crate::config::{Provider, Upstreams};
+use crate::config::{Provider, Upstreams, Workload};
 
 impl Reader<'_> {
     /// The certificates of a PEM file.
@@ -28,6 +32,30 @@ impl Reader<'_> {
                 format!("{}: expected certificates in PEM form", path.display()),
             )),
         }
+    }
+
+    /// The hosts that are offered HTTP/2. Each is the host of an `https` upstream: another name would be a typing error.
+    pub(super) fn http2_hosts(
+        &self,
+        raw: &RawUpstreams,
+        workloads: &BTreeMap<String, Arc<Workload>>,
+    ) -> Result<Vec<String>, ConfigError> {
+        let is_known = |host: &str| {
+            let mut urls = workloads.values().flat_map(|named| named.upstreams.all());
+            urls.any(|(_, url)| {
+                let is_host = url.host().is_some_and(|of| of.eq_ignore_ascii_case(host));
+                is_host && url.scheme() == Some(&Scheme::HTTPS)
+            })
+        };
+        let mut hosts = Vec::new();
+        for host in &raw.http2_hosts {
+            if !is_known(host.get_ref()) {
+                let words = format!("no upstream has the URL \"https://{}\"", host.get_ref());
+                return Err(self.wrong(&host.span(), words));
+            }
+            hosts.push(host.get_ref().clone());
+        }
+        Ok(hosts)
     }
 
     pub(super) fn upstreams(

@@ -31,6 +31,14 @@ impl Reader<'_> {
                 ),
             ));
         }
+        if let Some(host) = raw.upstream.http2_hosts.first() {
+            return Err(self.wrong(
+                &host.span(),
+                format!(
+                    "workload.{name}: http2_hosts holds for all workloads: put it under [upstream]"
+                ),
+            ));
+        }
         let lent = Lent {
             wrong: &|span, message| self.wrong(span, format!("workload.{name}: {message}")),
             env: self.env,

@@ -48,7 +48,7 @@ pub(crate) async fn respond(
         return error(StatusCode::NOT_FOUND, "unknown-workload", words);
     }
     let shape = route.error_shape();
-    let body = match own_endpoint::body(shared, head.version, body, shape).await {
+    let body = match own_endpoint::body(shared, body, shape).await {
         Ok(body) => body,
         Err(refusal) => return refusal,
     };
