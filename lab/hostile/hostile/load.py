@@ -108,7 +108,7 @@ async def disk_full_for_a_while(upstream):
                 answer = await ask(proxy.port, CHAT, chat())
                 sent += answer is not None and answer.status == 200
             if is_full:
-                await proxy.wait_for("ledger_spool_away")
+                await proxy.wait_for("ledger_spool_unavailable")
                 said = "nothing is recorded" in (await ask(proxy.port, "/readyz", method="GET")).body.decode()
         rows = await proxy.recorded(300)
         is_held = sent == 300 and rows == 300 and said

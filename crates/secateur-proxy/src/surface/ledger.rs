@@ -48,17 +48,21 @@ impl Watch {
             self.outages = stats.outages;
             self.is_away = true;
             let reason = stats.away.as_ref().or(stats.last_error.as_ref());
-            tell("error", "ledger_away", reason);
+            tell("error", "ledger_unavailable", reason);
         }
         if self.is_away && stats.away.is_none() {
             self.is_away = false;
-            tell("info", "ledger_back", None);
+            tell("info", "ledger_recovered", None);
         }
         if self.is_spool_away != stats.spool_away.is_some() {
             self.is_spool_away = stats.spool_away.is_some();
             match &stats.spool_away {
-                Some(_) => tell("error", "ledger_spool_away", stats.spool_away.as_ref()),
-                None => tell("info", "ledger_spool_back", None),
+                Some(_) => tell(
+                    "error",
+                    "ledger_spool_unavailable",
+                    stats.spool_away.as_ref(),
+                ),
+                None => tell("info", "ledger_spool_recovered", None),
             }
         }
         let is_due = self
@@ -121,13 +125,13 @@ mod tests {
         assert_eq!(
             events,
             [
-                "ledger_away",
-                "ledger_spool_away",
+                "ledger_unavailable",
+                "ledger_spool_unavailable",
                 "ledger_lost",
-                "ledger_back",
-                "ledger_spool_back",
-                "ledger_away",
-                "ledger_back",
+                "ledger_recovered",
+                "ledger_spool_recovered",
+                "ledger_unavailable",
+                "ledger_recovered",
                 "ledger_lost"
             ],
             "{text}"

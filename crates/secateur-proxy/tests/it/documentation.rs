@@ -205,7 +205,7 @@ fn documented(text: &str) -> BTreeMap<String, (String, BTreeSet<String>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_list_of_metrics_is_complete() {
+async fn the_list_of_metrics_has_their_kinds_and_labels() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("ledger.db").display());
     let options = LedgerOptions::new(url, folder.path().join("spool"));
@@ -246,11 +246,10 @@ async fn the_list_of_metrics_is_complete() {
             _ => (name.to_owned(), kind),
         })
         .collect();
-    let listed: BTreeMap<String, &str> = documented
-        .iter()
-        .map(|(name, (kind, _))| (name.clone(), kind.as_str()))
-        .collect();
-    assert_eq!(served, listed, "served and docs/metrics.md");
+    for (name, kind) in served {
+        let listed = documented.get(&name).map(|(kind, _)| kind.as_str());
+        assert_eq!(listed, Some(kind), "docs/metrics.md: {name}");
+    }
     let mut labelled = 0;
     for line in page.lines().filter(|line| !line.starts_with('#')) {
         let Some((name, rest)) = line.split_once('{') else {

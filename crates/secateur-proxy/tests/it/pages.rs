@@ -169,7 +169,7 @@ async fn trouble_of_the_ledger_is_told_and_requests_are_served() {
     let log = stage.log.clone();
     stage.proxy.shutdown().await;
     let log = log.text();
-    for event in ["ledger_away", "ledger_back"] {
+    for event in ["ledger_unavailable", "ledger_recovered"] {
         let found = log.matches(&format!("\"event\":\"{event}\"")).count();
         assert_eq!(found, 1, "{event} in {log}");
     }

@@ -36,16 +36,16 @@ async fn health_readiness_and_metrics_answer() {
         page.headers["content-type"]
             .to_str()
             .unwrap()
-            .starts_with("text/plain; version=0.0.4")
+            .starts_with("application/openmetrics-text; version=1.0.0")
     );
     let page = String::from_utf8(page.body.to_vec()).unwrap();
     for line in [
-        "secateur_requests_total{workload=\"p\",dialect=\"openai-chat\",status=\"200\",ended=\"complete\"} 2",
+        "secateur_requests_total{workload=\"p\",key=\"\",dialect=\"openai-chat\",status=\"200\",ended=\"complete\"} 2",
         "secateur_mechanics_applied_total{workload=\"p\",mechanic=\"m7\"} 1",
         "secateur_skips_total{workload=\"p\",mechanic=\"m7\",reason=\"not-eligible\"} 1",
-        "secateur_receipts_total{workload=\"p\"} 2",
+        "secateur_priced_requests_total{workload=\"p\"} 2",
         "secateur_in_flight_requests 0",
-        "secateur_added_latency_seconds_count 2",
+        "secateur_added_latency_seconds_count{workload=\"p\"} 2",
     ] {
         assert!(page.lines().any(|found| found == line), "{line}\n{page}");
     }

@@ -211,9 +211,11 @@ async fn a_proxy_on_a_full_disk_serves_and_says_that_nothing_is_recorded() {
     );
     std::fs::write(&config, text).unwrap();
     let mut served = Served::start_on_a_full_disk(&config).await;
-    let away = served.wait_for("\"event\":\"ledger_away\"").await;
+    let away = served.wait_for("\"event\":\"ledger_unavailable\"").await;
     assert!(away.contains("rows.db"), "{away}");
-    served.wait_for("\"event\":\"ledger_spool_away\"").await;
+    served
+        .wait_for("\"event\":\"ledger_spool_unavailable\"")
+        .await;
     let get = |path: &'static str| {
         let (client, url) = (served.client.clone(), served.url.clone());
         async move {
@@ -252,7 +254,7 @@ async fn a_proxy_whose_ledger_file_is_no_database_serves_and_says_so() {
     );
     std::fs::write(&config, text).unwrap();
     let mut served = Served::start(&config).await;
-    let away = served.wait_for("\"event\":\"ledger_away\"").await;
+    let away = served.wait_for("\"event\":\"ledger_unavailable\"").await;
     assert!(away.contains("not a database"), "{away}");
     assert_eq!(served.stack().await, "m7");
     served.signal("-TERM");

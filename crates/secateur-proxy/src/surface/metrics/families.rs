@@ -49,6 +49,10 @@ macro_rules! families {
             $(pub(super) $field: $kind,)*
         }
 
+        /// All names, for the test that finds them in the documentation.
+        #[cfg(test)]
+        pub(super) const NAMES: &[&str] = &[$($name),*];
+
         impl Families {
             pub(super) fn register(registry: &mut Registry) -> Self {
                 let registry = registry.sub_registry_with_prefix("secateur");

@@ -203,6 +203,8 @@ fn read_now(readings: &Readings) -> Registry {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::audit::{AuditEvent, Ended};
     use crate::config::Provider;
@@ -228,6 +230,28 @@ mod tests {
             assert!(page.lines().any(|found| found == line), "{line}\n{page}");
         }
         assert!(page.ends_with("# EOF\n"));
+    }
+
+    /// A family without a series is not on the page, so the page of a test cannot show that all are documented.
+    #[test]
+    fn every_metric_is_in_the_documentation_and_no_other() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let listed: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `secateur_")?.split('`').next())
+            .map(|name| name.trim_end_matches("_total"))
+            .collect();
+        let page = Metrics::default().page(&Readings {
+            ledger: Some(LedgerStats::default()),
+            ..Readings::default()
+        });
+        let read_now = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("# TYPE secateur_")?.split(' ').next());
+        let names = families::NAMES.iter().copied().chain(read_now);
+        let names: BTreeSet<&str> = names.map(|name| name.trim_end_matches("_total")).collect();
+        assert_eq!(names, listed);
     }
 
     /// A cut can cost more than it saves at first, so that the sum can fall.
