@@ -277,10 +277,26 @@ impl<'t> ArrivalText<'t> {
     pub(crate) fn inside(&self, line: &Line) -> Range<usize> {
         let Range { start, end } = line.place();
         let newline = match self.spelling {
-            Spelling::Text => usize::from(self.kept(line).ends_with(b"\n")),
-            Spelling::Json => 2 * usize::from(self.ends_a_line || end < self.bytes.len()),
+            _ if !self.has_newline(line) => 0,
+            Spelling::Text => 1,
+            Spelling::Json => 2,
         };
         start..end.saturating_sub(newline).max(start)
+    }
+
+    /// Whether what is kept of a line ends with the newline of the text.
+    #[inline]
+    fn has_newline(&self, line: &Line) -> bool {
+        match self.spelling {
+            Spelling::Text => self.kept(line).ends_with(b"\n"),
+            // All lines have one but the last, those of which nothing is kept, and those that were split off, which
+            // end in a newline of our own.
+            Spelling::Json => {
+                line.end > line.start
+                    && line.after == 0
+                    && (self.ends_a_line || line.place().end < self.bytes.len())
+            }
+        }
     }
 
     /// The bytes that the lines are parts of, in their [`ArrivalText::spelling`].
@@ -307,13 +323,7 @@ impl<'t> ArrivalText<'t> {
     #[must_use]
     #[inline]
     pub fn size(&self, line: &Line) -> usize {
-        let kept = line.keep().len();
-        let has_newline = match self.spelling {
-            Spelling::Text => self.kept(line).ends_with(b"\n"),
-            // All but the last have one, unless nothing is kept.
-            Spelling::Json => kept > 0 && (self.ends_a_line || line.place().end < self.bytes.len()),
-        };
-        kept + usize::from(!has_newline)
+        line.keep().len() + usize::from(!self.has_newline(line))
     }
 
     /// Bytes of the text, as long as its lines are whole.
