@@ -10,8 +10,8 @@ use secateur_core::report::{CacheHit, Verdict};
 use secateur_core::{Outcome, Request, prune};
 use serde_json::{Value, json};
 
-use crate::client::{Marks, mark_anthropic};
-use crate::markers_of;
+use super::client::{Marks, mark_anthropic};
+use super::markers_of;
 
 fn policy(preset: &str) -> Policy {
     Policy::resolve(Some(preset), None, &["cache.mark=true".to_owned()]).unwrap()
@@ -178,9 +178,9 @@ fn a_marked_conversation_gets_cheaper_from_the_third_request_on() {
         body
     };
     let policy = policy("steady");
-    let mut direct = crate::Provider::new("claude-opus-4-6", Dialect::AnthropicMessages, 0.5);
-    let mut marked = crate::Provider::new("claude-opus-4-6", Dialect::AnthropicMessages, 0.5);
-    let bodies = crate::requests(&whole, Dialect::AnthropicMessages);
+    let mut direct = super::Provider::new("claude-opus-4-6", Dialect::AnthropicMessages, 0.5);
+    let mut marked = super::Provider::new("claude-opus-4-6", Dialect::AnthropicMessages, 0.5);
+    let bodies = super::requests(&whole, Dialect::AnthropicMessages);
     for body in &bodies {
         let input = body.to_string();
         let outcome = prune(input.as_bytes(), &Request::default(), &policy);

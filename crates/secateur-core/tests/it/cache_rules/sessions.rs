@@ -1,15 +1,13 @@
 //! The properties, on generated and on real sessions.
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-
 use secateur_core::Dialect;
 use secateur_core::policy::Policy;
 use secateur_testkit::session::{agent_session, support_chat};
 use serde_json::{Value, json};
 
-use crate::client::{Marks, requests};
-use crate::{Play, Seen, anthropic};
+use super::client::{Marks, requests};
+use super::{Play, Seen, anthropic};
+use crate::data::rows;
 
 /// `steady`, `steady-bold`, and settings of it that cut as much and as soon as they may.
 fn policies() -> Vec<(&'static str, Policy)> {
@@ -162,22 +160,13 @@ fn no_session_of_other_providers_costs_more() {
 
 #[test]
 fn no_real_session_costs_more() {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var("SECATEUR_DATA").unwrap_or_else(|_| default.to_owned());
-    let path = PathBuf::from(folder).join("sessions/claude-code.jsonl.gz");
-    let Ok(file) = std::fs::File::open(&path) else {
-        println!(
-            "skipped: {} is not there (set SECATEUR_DATA)",
-            path.display()
-        );
+    let Some(rows) = rows("sessions/claude-code.jsonl.gz") else {
         return;
     };
     let policies = policies();
     let mut seen = Seen::default();
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
     // One session in eleven keeps the run short; all patterns and settings take part.
-    for (number, line) in lines.enumerate().step_by(11) {
-        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+    for (number, row) in rows.enumerate().step_by(11) {
         let messages = row["messages"].as_array().unwrap();
         let messages = &messages[..messages.len().min(160)];
         let whole = with_head(json!({ "model": "claude-opus-4-6", "messages": messages }));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::data::{Data, body, index, messages_of, policy, results, run as prune};
-use crate::{Tally, UNEXPLAINED};
+use super::data::{Data, body, index, messages_of, policy, results, run as prune};
+use super::{Tally, UNEXPLAINED};
 
 const ASTRAL: &str = "characters outside the BMP count once, and are never cut in half";
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use secateur_replay::{Agent, LogFolders, ReadLimits, find_in, read_log};
 use serde_json::json;
 
-use crate::fixtures::{claude_code, codex, gemini_cli, pi};
-use crate::{assert_session, folder, lines, write};
+use super::fixtures::{claude_code, codex, gemini_cli, pi};
+use super::{assert_session, folder, lines, write};
 
 #[test]
 fn folders_follow_the_agents_own_variables() {

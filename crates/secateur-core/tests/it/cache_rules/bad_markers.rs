@@ -11,7 +11,7 @@ use secateur_testkit::session::agent_session;
 use secateur_testkit::targets::markers_agree;
 use serde_json::{Value, json};
 
-use crate::client::requests;
+use super::client::requests;
 
 const USUAL: &str = r#"{"type":"ephemeral"}"#;
 

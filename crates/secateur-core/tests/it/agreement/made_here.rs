@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{body, messages_of, policy, results, run};
+use super::data::{body, messages_of, policy, results, run};
 
 /// A task, exchanges whose results have these lengths, and an open exchange at the end.
 fn session(lengths: &[usize]) -> Vec<Value> {

@@ -10,8 +10,6 @@
 )]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 
 use secateur_core::Limits;
 use secateur_core::check::{Rule, check};
@@ -20,25 +18,7 @@ use secateur_testkit::invariants::{Fate, agree, hold};
 use secateur_testkit::policies::{self, Named};
 use serde_json::{Value, json};
 
-/// The lines of a compressed file of JSON lines, or `None` with a message.
-fn lines(file: &str) -> Option<impl Iterator<Item = Value>> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var("SECATEUR_DATA").unwrap_or_else(|_| default.to_owned());
-    let path = PathBuf::from(folder).join(file);
-    let Ok(file) = std::fs::File::open(&path) else {
-        println!(
-            "skipped: {} is not there (set SECATEUR_DATA)",
-            path.display()
-        );
-        return None;
-    };
-    let reader = BufReader::new(flate2::read::GzDecoder::new(file));
-    Some(
-        reader
-            .lines()
-            .map(|line| serde_json::from_str(&line.unwrap()).unwrap()),
-    )
-}
+use crate::data::rows;
 
 struct Recording {
     id: String,
@@ -48,8 +28,8 @@ struct Recording {
 }
 
 fn recordings() -> Option<impl Iterator<Item = Recording>> {
-    let lines = lines("wire/recordings.jsonl.gz")?;
-    Some(lines.map(|line| Recording {
+    let rows = rows("wire/recordings.jsonl.gz")?;
+    Some(rows.map(|line| Recording {
         id: line["id"].as_str().unwrap().to_owned(),
         dialect: Dialect::from_name(line["dialect"].as_str().unwrap()).unwrap(),
         status: line["status"].as_u64().unwrap(),
@@ -105,7 +85,7 @@ fn check_accepts_what_the_providers_accepted() {
 /// Rejections that blame the structure of the list, by what the provider said.
 #[test]
 fn check_names_the_rule_that_the_provider_named() {
-    let Some(lines) = lines("wire/recordings.jsonl.gz") else {
+    let Some(rows) = rows("wire/recordings.jsonl.gz") else {
         return;
     };
     let said = [
@@ -120,7 +100,7 @@ fn check_names_the_rule_that_the_provider_named() {
         ("No tool output found for", Rule::CallWithoutResult),
     ];
     let mut seen = 0;
-    for line in lines.filter(|line| line["status"] == 400) {
+    for line in rows.filter(|line| line["status"] == 400) {
         let response = line["response"].to_string();
         let Some((_, rule)) = said.iter().find(|(words, _)| response.contains(words)) else {
             continue;
@@ -216,9 +196,9 @@ fn no_session_is_broken_at_any_boundary() {
     ];
     let sets: Vec<_> = (0..8).map(policies::all).collect();
     for (file, dialect, frame, step) in sessions {
-        let Some(lines) = lines(file) else { return };
+        let Some(rows) = rows(file) else { return };
         let mut pruned = 0;
-        for (at, line) in lines.enumerate() {
+        for (at, line) in rows.enumerate() {
             let messages = line["messages"].as_array().unwrap();
             let policies = &sets[at % sets.len()];
             pruned += hold_at_boundaries(dialect, messages, frame, step, at, policies);

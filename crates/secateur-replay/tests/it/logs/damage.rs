@@ -3,8 +3,8 @@
 use secateur_replay::{Agent, Loaded, ReadLimits, find_file, read_log};
 use serde_json::{Value, json};
 
-use crate::fixtures::{claude_code, codex, gemini_cli, pi};
-use crate::{assert_session, folder, lines, write};
+use super::fixtures::{claude_code, codex, gemini_cli, pi};
+use super::{assert_session, folder, lines, write};
 
 #[test]
 fn broken_and_half_written_lines_are_named_and_the_others_are_read() {

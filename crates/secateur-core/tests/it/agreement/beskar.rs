@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use secateur_core::internal::edit::Action;
 use serde_json::Value;
 
-use crate::data::{Data, body, index, messages_of, policy, run as prune};
-use crate::{Tally, UNEXPLAINED};
+use super::data::{Data, body, index, messages_of, policy, run as prune};
+use super::{Tally, UNEXPLAINED};
 
 const LAST_USER: &str = "the last user message stays";
 const MADE_UP: &str = "another turn goes so that the count holds with the last user message kept";

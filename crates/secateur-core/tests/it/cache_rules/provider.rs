@@ -6,7 +6,7 @@ use secateur_core::cost::cache::{BlockList, BlockPlace, CacheKind, SimulatedCach
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 
-use crate::client::list;
+use super::client::list;
 
 /// Bytes of a token, so that the smallest prefixes are what they are for real requests.
 const BYTES_PER_TOKEN: f64 = 3.0;

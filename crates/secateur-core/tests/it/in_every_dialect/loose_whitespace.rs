@@ -9,7 +9,7 @@ use secateur_core::report::{Report, Verdict};
 use secateur_core::{Candidates, Request, prune};
 use serde_json::{Value, json};
 
-use crate::conversation::{Step, assistant, body, pruned, run, tool, untouched, user};
+use super::conversation::{Step, assistant, body, pruned, run, tool, untouched, user};
 
 const LOOSE: &str = "Some   words  with   space.   \n\n\n\n    indented   line\n";
 const TIGHT: &str = "Some words with space.\n\n    indented line\n";

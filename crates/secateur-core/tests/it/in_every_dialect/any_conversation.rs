@@ -7,7 +7,7 @@ use secateur_core::dialect::{Dialect, read};
 use secateur_core::report::Verdict;
 use serde_json::json;
 
-use crate::conversation::{Step, assistant, body, failed, policy, run, tool, user};
+use super::conversation::{Step, assistant, body, failed, policy, run, tool, user};
 
 const LISTS: [&[&str]; 7] = [
     &["stale-results"],

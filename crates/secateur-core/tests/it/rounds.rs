@@ -6,9 +6,6 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-
 use secateur_core::Limits;
 use secateur_core::dialect::{self, Dialect};
 use secateur_core::internal::view::{Role, View};
@@ -16,6 +13,8 @@ use secateur_core::policy::Policy;
 use secateur_core::report::Verdict;
 use secateur_core::{Request, prune};
 use secateur_testkit::session::{agent_session, support_chat};
+
+use crate::data::rows;
 
 /// The body with the first `items` messages only.
 fn cut(view: &View<'_>, items: usize) -> Vec<u8> {
@@ -157,21 +156,12 @@ fn generated_sessions_only_grow_between_rounds() {
 
 #[test]
 fn real_sessions_only_grow_between_rounds() {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var("SECATEUR_DATA").unwrap_or_else(|_| default.to_owned());
-    let path = PathBuf::from(folder).join("sessions/claude-code.jsonl.gz");
-    let Ok(file) = std::fs::File::open(&path) else {
-        println!(
-            "skipped: {} is not there (set SECATEUR_DATA)",
-            path.display()
-        );
+    let Some(rows) = rows("sessions/claude-code.jsonl.gz") else {
         return;
     };
     let policies = policies();
     let mut seen = Seen::default();
-    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
-    for (number, line) in lines.enumerate() {
-        let row: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+    for (number, row) in rows.enumerate() {
         let body = serde_json::json!({ "model": "claude-opus-4-6", "messages": row["messages"] });
         let body = serde_json::to_vec(&body).unwrap();
         play(

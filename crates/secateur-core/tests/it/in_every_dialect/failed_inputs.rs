@@ -1,6 +1,6 @@
 //! `failed-inputs` in every dialect.
 
-use crate::conversation::{Step, assistant, body, failed, policy, pruned, tool, untouched, user};
+use super::conversation::{Step, assistant, body, failed, policy, pruned, tool, untouched, user};
 use secateur_core::Dialect;
 use serde_json::{Value, json};
 

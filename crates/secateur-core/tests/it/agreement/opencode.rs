@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::data::{Data, body, index, messages_of, policy, results, run as prune};
-use crate::{Tally, UNEXPLAINED};
+use super::data::{Data, body, index, messages_of, policy, results, run as prune};
+use super::{Tally, UNEXPLAINED};
 
 const PLACEHOLDER: &str = "<tool-output-compacted />";
 

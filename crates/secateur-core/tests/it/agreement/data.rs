@@ -17,8 +17,7 @@ pub(crate) struct Data {
 impl Data {
     /// `None` if the folder is not there.
     pub(crate) fn open() -> Option<Self> {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-        let folder = std::env::var_os("SECATEUR_DATA").map_or(beside, PathBuf::from);
+        let folder = crate::data::folder();
         if !folder.join("golden").is_dir() {
             return None;
         }

@@ -22,7 +22,7 @@ use secateur_core::{Request, prune};
 use serde_json::value::RawValue;
 
 const MADE: &str =
-    "<!-- Made from the code: SECATEUR_BLESS=1 cargo test -p secateur-core --test docs -->\n";
+    "<!-- Made from the code: SECATEUR_BLESS=1 cargo test -p secateur-core --test it docs:: -->\n";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

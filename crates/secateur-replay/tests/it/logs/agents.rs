@@ -6,8 +6,8 @@ use secateur_core::Dialect;
 use secateur_replay::{Agent, LogFolders, ReadLimits, Role, Usage, find_file, read_log};
 use serde_json::json;
 
-use crate::fixtures::{AT, claude_code, codex, gemini_cli, opencode, pi};
-use crate::{assert_session, folder, lines, read, write};
+use super::fixtures::{AT, claude_code, codex, gemini_cli, opencode, pi};
+use super::{assert_session, folder, lines, read, write};
 
 #[test]
 fn a_log_of_claude_code_is_read_and_the_clients_own_messages_are_left_out() {

@@ -1,6 +1,6 @@
 //! `old-thinking`: what it does in each dialect.
 
-use crate::conversation::{Step, assistant, body, policy, pruned, run, tool, untouched, user};
+use super::conversation::{Step, assistant, body, policy, pruned, run, tool, untouched, user};
 use secateur_core::Dialect;
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use secateur_core::recall::{RecallId, removed};
 use secateur_core::{Request, prune};
 use serde_json::json;
 
-use crate::conversation::{Step, assistant, body, tool, user};
+use super::conversation::{Step, assistant, body, tool, user};
 
 fn steps() -> Vec<Step> {
     let mut steps = vec![user("fix the build")];
