@@ -195,8 +195,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) files: Vec<PathBuf>,
     /// Only requests since then: 7d, 24h, 2026-11-01 or all. Without it the last 30 days of the agents' own folders,
     /// and everything in folders and files that are named.
-    #[arg(long, value_name = "WHEN", value_parser = crate::replay::since::parse_since)]
-    pub(crate) since: Option<crate::replay::since::Since>,
+    #[arg(long, value_name = "WHEN", value_parser = crate::since::parse_since)]
+    pub(crate) since: Option<crate::since::Since>,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Compare these presets instead of one policy; --set applies to each that has the key.

@@ -10,11 +10,10 @@ use secateur_ledger::{Filter, GroupBy, Ledger, Millis, ShadowCost, Totals};
 use serde_json::json;
 
 use crate::audit::args::LedgerArgs;
-use crate::audit::stats::{name_of, usd};
 use crate::audit::{answer, open};
 use crate::failure::Failure;
 use crate::input::{say, write_stdout};
-use crate::table::{bold, counted, green_cell, red_cell, table, thousands};
+use crate::table::{bold, counted, green_cell, name_of, red_cell, table, thousands, usd};
 
 /// Days on the screen.
 const DAYS: i64 = 30;

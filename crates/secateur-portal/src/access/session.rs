@@ -13,7 +13,7 @@ use secateur_ledger::Millis;
 use secateur_ledger::shown::is_unseen;
 
 use super::token::{PortalToken, random};
-use crate::PortalError;
+use crate::portal_error::PortalError;
 
 /// Longer names are cut.
 const MAX_NAME_CHARS: usize = 40;

@@ -6,7 +6,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use secateur_proxy::config::MIN_TOKEN_CHARS;
 use subtle::ConstantTimeEq;
 
-use crate::PortalError;
+use crate::portal_error::PortalError;
 
 /// See the module.
 #[derive(Clone)]

@@ -4,8 +4,7 @@ use comfy_table::{Cell, CellAlignment};
 use secateur_ledger::{Filter, ShadowCost, Totals};
 use serde_json::{Value, json};
 
-use super::stats::usd;
-use crate::table::{counted, table, thousands};
+use crate::table::{counted, table, thousands, usd};
 
 /// What comparing answers cost is known by workload and time alone: since when, if nothing else is asked.
 pub(crate) fn shadow_since(filter: &Filter) -> Option<i64> {
@@ -40,10 +39,6 @@ pub(crate) fn shadow_words(costs: &[ShadowCost]) -> Option<String> {
     })
 }
 
-fn count(number: u64) -> String {
-    thousands(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
 /// Predicted against billed tokens of the requests where both are known; `None` where there are none.
 pub(crate) fn by_kind(all: &Totals) -> Option<String> {
     if all.predicted_tokens == 0 && all.billed_tokens == 0 {
@@ -66,8 +61,8 @@ pub(crate) fn by_kind(all: &Totals) -> Option<String> {
     for (kind, predicted, billed) in kinds {
         rows.add_row([
             Cell::new(kind),
-            Cell::new(count(predicted)),
-            Cell::new(count(billed)),
+            Cell::new(thousands(predicted)),
+            Cell::new(thousands(billed)),
             Cell::new(off_by(predicted, billed)),
         ]);
     }

@@ -10,11 +10,10 @@ use serde_json::Value;
 
 use super::args::ShowArgs;
 use super::by_prefix::find;
-use super::stats::usd;
-use super::time::spell;
 use crate::failure::Failure;
 use crate::input::{show, write_stdout};
-use crate::table::{amber_cell, bold, green_cell, table, thousands};
+use crate::table::{amber_cell, bold, green_cell, table, thousands, usd};
+use crate::time::spell;
 
 const NO_PLAN: &str = "\nNo plan was kept: no mechanic looked at this request.\n";
 
@@ -53,12 +52,8 @@ pub(super) fn json(row: &Row) -> Value {
     json
 }
 
-fn count(number: u64) -> String {
-    thousands(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
 fn pair(before: Option<u64>, after: Option<u64>) -> Option<String> {
-    Some(format!("{} → {}", count(before?), count(after?)))
+    Some(format!("{} → {}", thousands(before?), thousands(after?)))
 }
 
 fn facts(row: &Row, plan: Option<&Value>) -> String {
@@ -66,7 +61,7 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
     let is_implausible = plan.is_some_and(|plan| plan["usage_implausible"] == true);
     // What was read from the cache, by which rule, or why not.
     let cache = plan.and_then(|plan| Some(plan["cache_read"]["summary"].as_str()?.to_owned()));
-    let milliseconds = |us: u64| format!("{}.{:03} ms", count(us / 1_000), us % 1_000);
+    let milliseconds = |us: u64| format!("{}.{:03} ms", thousands(us / 1_000), us % 1_000);
     let tokens = |number: Option<u64>| number.map(count);
     let steps: Vec<String> = row
         .steps
@@ -129,7 +124,7 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         (
             "first difference",
             row.first_edit_at
-                .map(|at| format!("at byte {} of the request as it came", count(at))),
+                .map(|at| format!("at byte {} of the request as it came", thousands(at))),
         ),
         (
             "status",

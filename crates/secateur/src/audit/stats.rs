@@ -1,7 +1,6 @@
 //! `secateur audit stats`.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table};
-use secateur_ledger::shown::in_line;
 use secateur_ledger::{Filter, GroupBy, Holdout, Ledger, Millis, Totals};
 use serde_json::{Value, json};
 
@@ -10,10 +9,7 @@ use super::args::{StatsArgs, StatsBy};
 use super::outcome::{by_kind, shadow_json, shadow_since, shadow_words};
 use crate::failure::Failure;
 use crate::input::{say, write_stdout};
-use crate::table::{green_cell, red_cell, table, thousands};
-
-/// Longer names are cut; they come from clients.
-const MAX_NAME_CHARS: usize = 60;
+use crate::table::{green_cell, name_of, red_cell, table, thousands, usd};
 
 pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
@@ -95,19 +91,6 @@ fn filled(
     rows
 }
 
-/// Names come from clients, and may hold anything.
-pub(crate) fn name_of(group: &str) -> String {
-    if group.is_empty() {
-        return "(none)".into();
-    }
-    let name = in_line(group);
-    if name.chars().count() <= MAX_NAME_CHARS {
-        return name.into_owned();
-    }
-    let cut: String = name.chars().take(MAX_NAME_CHARS - 1).collect();
-    format!("{cut}…")
-}
-
 /// Held-out sessions against pruned ones, by workload. Sessions count whole, so there is nothing to say where other
 /// rows were asked for than all of a workload since some time.
 fn holdouts(ledger: &Ledger, filter: &Filter) -> Result<Vec<(String, Holdout)>, Failure> {
@@ -141,7 +124,10 @@ fn holdout_json((workload, holdout): &(String, Holdout)) -> Value {
 }
 
 fn holdout_words(workload: &str, holdout: &Holdout) -> String {
-    let (held, pruned) = (count(holdout.held_sessions), count(holdout.pruned_sessions));
+    let (held, pruned) = (
+        thousands(holdout.held_sessions),
+        thousands(holdout.pruned_sessions),
+    );
     let sessions = format!("{held} sessions held out, {pruned} pruned");
     // With fewer than two sessions on a side nothing is claimed.
     if !holdout.low.is_finite() {
@@ -161,16 +147,6 @@ fn holdout_words(workload: &str, holdout: &Holdout) -> String {
     )
 }
 
-fn count(number: u64) -> String {
-    thousands(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
-pub(crate) fn usd(amount: f64) -> String {
-    let digits = if amount.abs() < 1.0 { 4 } else { 2 };
-    let sign = if amount < 0.0 { "-" } else { "" };
-    format!("{sign}${:.digits$}", amount.abs())
-}
-
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".into();
@@ -180,7 +156,7 @@ fn share(part: u64, whole: u64) -> String {
 
 fn alarm(number: u64) -> Cell {
     if number > 0 {
-        red_cell(count(number))
+        red_cell(thousands(number))
     } else {
         Cell::new(0)
     }
@@ -189,7 +165,7 @@ fn alarm(number: u64) -> Cell {
 fn requests(totals: &Totals) -> Vec<Cell> {
     let added_ms = totals.added_us as f64 / 1_000.0 / totals.requests.max(1) as f64;
     vec![
-        Cell::new(count(totals.requests)),
+        Cell::new(thousands(totals.requests)),
         Cell::new(share(totals.changed, totals.requests)),
         alarm(totals.failed_open),
         alarm(totals.struck),
@@ -216,20 +192,13 @@ fn costs(totals: &Totals) -> Vec<Cell> {
         } else {
             green_cell(saved)
         },
-        Cell::new(count(totals.net_negative)),
+        Cell::new(thousands(totals.net_negative)),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_hold_no_control_characters_and_have_an_end() {
-        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt⟨U+001B⟩[31m⟨U+000A⟩");
-        assert_eq!(name_of(""), "(none)");
-        assert_eq!(name_of(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
-    }
 
     #[test]
     fn the_tables_fit_a_terminal_of_80_columns_whatever_the_name() {

@@ -9,12 +9,11 @@ use secateur_ledger::shown::in_line;
 use secateur_ledger::{After, Filter, Ledger, LedgerError, Millis, Row};
 
 use super::args::TailArgs;
-use super::stats::usd;
-use super::time::{now, spell};
 use super::{explain, wait};
 use crate::failure::Failure;
 use crate::input::unwritten;
-use crate::table::{bold, thousands};
+use crate::table::{bold, thousands, usd};
+use crate::time::{now, spell};
 
 /// A row is written when its request ends, and bears the time when it came in: long requests come late.
 const LATEST_MS: Millis = 15 * 60_000;
@@ -260,7 +259,7 @@ fn rounded(number: u64) -> String {
 
 fn sizes(row: &Row, layout: Layout) -> String {
     let count = |number: u64| match layout {
-        Layout::Wide => thousands(usize::try_from(number).unwrap_or(usize::MAX)),
+        Layout::Wide => thousands(number),
         Layout::Narrow => rounded(number),
     };
     let arrow = if layout.is_wide() { " → " } else { "→" };

@@ -62,7 +62,7 @@ impl Cents {
     /// `$1,234.56`.
     fn plain(self) -> String {
         let cents = self.0.unsigned_abs();
-        let dollars = thousands(usize::try_from(cents / 100).unwrap_or(usize::MAX));
+        let dollars = thousands(cents / 100);
         let minus = if self.0 < 0 { "−" } else { "" };
         format!("{minus}${dollars}.{:02}", cents % 100)
     }

@@ -5,8 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use secateur_ledger::Totals;
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 
-use crate::audit::stats::usd;
-use crate::table::{counted, green};
+use crate::table::{counted, green, usd};
 
 /// Adds up the requests of a proxy of our own.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use secateur_ledger::Millis;
 use secateur_ledger::moment::DAY_MS;
 
-use crate::audit::time::{now, parse_moment};
+use crate::time::{now, parse_moment};
 
 /// Days that are looked back on without `--since`.
 const DEFAULT_DAYS: i64 = 30;
@@ -27,11 +27,11 @@ pub(crate) fn parse_since(text: &str) -> Result<Since, String> {
 
 impl Since {
     /// The last 30 days.
-    pub(super) fn usual() -> Self {
+    pub(crate) fn usual() -> Self {
         Self::From(now() - DEFAULT_DAYS * DAY_MS, format!("{DEFAULT_DAYS}d"))
     }
 
-    pub(super) fn millis(&self) -> Option<Millis> {
+    pub(crate) fn millis(&self) -> Option<Millis> {
         match self {
             Self::All => None,
             Self::From(at, _) => Some(*at),
@@ -39,7 +39,7 @@ impl Since {
     }
 
     /// `Last 30 days`, `Since 2026-11-01`, `All logs`.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let Self::From(_, text) = self else {
             return "All logs".to_owned();
         };
