@@ -15,6 +15,7 @@ mod replay;
 mod replay_logs;
 mod served;
 mod show;
+mod snapshots;
 
 /// The program.
 pub(crate) const SECATEUR: &str = env!("CARGO_BIN_EXE_secateur");
