@@ -86,7 +86,7 @@ pub struct Report {
     pub beta: Option<&'static str>,
     /// What the provider's cache holds of it, if nothing has expired.
     pub cached: Cached,
-    /// Bytes of the input behind the list of turns: the system prompt and tools may stand there, which a
+    /// Bytes of the input after the list of turns: the system prompt and tools may be there, which a
     /// prompt has before all turns.
     #[serde(skip)]
     pub bytes_behind_turns: usize,
@@ -115,7 +115,7 @@ pub struct Report {
 /// What M3 did to a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Compress {
-    /// Characters of the body as it came.
+    /// Characters of the incoming body.
     pub chars_before: usize,
     /// Characters of the body as sent.
     pub chars_after: usize,

@@ -1,4 +1,4 @@
-//! Sixteen bytes at a time: where the bytes are that need a look.
+//! Sixteen bytes at a time: where the bytes are that need handling.
 //!
 //! Each question is answered by a mask with one bit for each byte. **Invariant:** its lowest bit is exact;
 //! bits above it may be missing or too many, so only the lowest is used.

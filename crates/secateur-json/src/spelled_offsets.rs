@@ -1,7 +1,7 @@
-//! Where bytes of a text stand in its literal, for many of them in one pass.
+//! Positions of a text's bytes in its literal, for many of them in one pass.
 //!
 //! For literals that are [`Spelled`](super::Spelled) as usual: every escape has two bytes and stands for one. So a
-//! byte of the text stands as many bytes later as escapes stand before it.
+//! byte of the text is as many bytes later as escapes come before it.
 
 use super::vector::{Lanes, Task, at_best};
 use super::window::{WINDOW, backslashes, escapes};
@@ -56,7 +56,7 @@ impl Task for Offsets<'_, '_> {
     }
 }
 
-/// Where in a window a byte of the text stands, counted from the first one in it.
+/// The position of a byte of the text in a window, counted from the first one in it.
 #[inline(always)]
 fn place_in_window(byte: usize, mut escapes: u64) -> usize {
     let mut place = byte;

@@ -1,4 +1,4 @@
-//! The inner loop of the scanner: to the next byte of a string that needs a look.
+//! The inner loop of the scanner: to the next byte of a string that needs handling.
 
 use super::block::{BLOCK, Block, first};
 use super::step::{Steps, Work, do_at_best};

@@ -7,7 +7,7 @@ use crate::price::{Charge, Meter, Priced, Pricing};
 use crate::score::SessionScore;
 use crate::session::{Role, Session};
 
-/// A request as version numbers; messages are told apart by their role.
+/// A request as version numbers; messages are distinguished by their role.
 type Sequence = Vec<(Role, u32)>;
 
 /// One request of a session, in tokens with the fixed prefix.

@@ -122,7 +122,7 @@ Examples:
     /// Make client keys.
     #[command(subcommand)]
     Keys(crate::keys::KeysCommand),
-    /// Look into the audit ledger: rows, one row explained, exports, savings.
+    /// Read the audit ledger: rows, one row explained, exports, savings.
     #[command(subcommand)]
     Audit(crate::audit::args::AuditCommand),
     /// See what the canary switched off, and switch it on again.

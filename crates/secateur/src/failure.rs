@@ -16,7 +16,7 @@ impl Failure {
         }
     }
 
-    /// Exit code 0, without a word: whoever read the output has seen enough.
+    /// Exit code 0, without a message: the reader closed the output.
     pub(crate) fn quiet_end() -> Self {
         Self {
             code: 0,

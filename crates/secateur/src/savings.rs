@@ -17,7 +17,7 @@ use crate::table::{bold, counted, green_cell, name_of, red_cell, table, thousand
 
 /// Days on the screen.
 const DAYS: i64 = 30;
-/// How often `--watch` looks again.
+/// How often `--watch` asks again.
 const EVERY: Duration = Duration::from_secs(2);
 /// Workloads and models that are listed; the largest first.
 const MAX_LINES: usize = 8;

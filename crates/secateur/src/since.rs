@@ -1,11 +1,11 @@
-//! The time that a replay looks back.
+//! How far back a replay goes.
 
 use secateur_ledger::Millis;
 use secateur_ledger::moment::DAY_MS;
 
 use crate::time::{now, parse_moment};
 
-/// Days that are looked back on without `--since`.
+/// How many days back a replay goes without `--since`.
 const DEFAULT_DAYS: i64 = 30;
 
 /// From when on requests count.

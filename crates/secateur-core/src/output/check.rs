@@ -157,7 +157,7 @@ fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)
 }
 
 /// Where results must follow their call at once: every call of a turn is answered in the run of
-/// results right behind it, and every result there answers one of them.
+/// results right after it, and every result there answers one of them.
 fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
     let rules = view.dialect().facts().rules;
     let mut open: Vec<PartId> = Vec::new();

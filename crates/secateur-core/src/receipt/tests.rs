@@ -1,4 +1,4 @@
-//! Receipts that can be reckoned by hand: one token to a word.
+//! Receipts that can be computed by hand: one token to a word.
 
 use super::*;
 use crate::cost::cache::CacheKind;

@@ -17,7 +17,7 @@ use secateur_condense::{Outcome, outcome};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words<'p> {
     pub(super) style: Style,
-    /// The plain text; also stands where a description does not fit.
+    /// The plain text; also used where a description does not fit.
     pub(super) plain: &'p str,
 }
 

@@ -99,7 +99,7 @@ impl Work<'_> {
 
 /// A strategy's memory of what has arrived, for strategies that cut each part for itself.
 pub trait IncrementalCuts {
-    /// Looks at a part that has just arrived. Returns whether it may be cut at a later request.
+    /// Takes in a part that has just arrived. Returns whether it may be cut at a later request.
     fn arrive(&mut self, context: &PlanContext<'_, '_>, part: PartId) -> bool;
 
     /// A note of the present request points to the part.

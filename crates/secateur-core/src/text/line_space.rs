@@ -28,7 +28,7 @@ pub(crate) fn leading_digits(line: &[u8]) -> (usize, Option<u32>) {
         let others = (values.wrapping_add(ONES * 0x76) | values) & (ONES * 0x80);
         if others != 0 {
             let bits = others.trailing_zeros() & !7;
-            // Zeros stand before the digits.
+            // Zeros come before the digits.
             let digits = values.checked_shl(64 - bits);
             return ((bits / 8) as usize, digits.map(eight_digits));
         }

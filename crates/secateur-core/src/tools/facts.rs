@@ -20,11 +20,11 @@ pub struct ToolFacts {
     results: Vec<PartId>,
     /// For each file: the turn in which a user first named it.
     named_at: Vec<Option<TurnId>>,
-    /// For each file: the path under which it first came up.
+    /// For each file: the path under which it is named first.
     paths: Vec<String>,
 }
 
-/// Shorter results of tools that nobody knows are not looked at.
+/// Shorter results of unknown tools are not examined.
 const MIN_LOG_CHARS: usize = 500;
 
 impl ToolFacts {
@@ -87,7 +87,7 @@ impl ToolFacts {
         }
     }
 
-    /// The path of the file that a call or result is about, as it first came up.
+    /// The path of the file that a call or result is about, as it is named first.
     pub(crate) fn path(&self, part: PartId) -> Option<&str> {
         self.paths.get(self.file(part)?).map(String::as_str)
     }
@@ -214,7 +214,7 @@ fn is_log(view: &View<'_>, result: PartId) -> bool {
 
 /// The files that calls are about, in the order in which they come up. A path that is the end of just one
 /// known path means that file (`src/a.rs` and `/repo/src/a.rs`); whether it does is settled when it comes up,
-/// so that a longer conversation tells the same of its earlier requests.
+/// so that a longer conversation gives the same facts for its earlier requests.
 #[derive(Default)]
 struct Files {
     paths: Vec<String>,

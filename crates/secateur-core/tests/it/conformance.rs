@@ -1,7 +1,7 @@
 //! Golden cases as exact bytes: `conformance/<strategy>/<case>/{case.md, policy.toml,
 //! <dialect>.in.json, <dialect>.out.json}`.
 //!
-//! `SECATEUR_BLESS=1` writes the outputs instead of comparing them. Look at the diff before you
+//! `SECATEUR_BLESS=1` writes the outputs instead of comparing them. Read the diff before you
 //! commit it.
 #![expect(
     clippy::unwrap_used,

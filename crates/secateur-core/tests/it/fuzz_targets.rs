@@ -1,5 +1,5 @@
 //! The fuzz targets, driven by a seeded mutator for a bounded number of rounds, so that they run on
-//! every machine and cannot rot. `SECATEUR_FUZZ_ROUNDS` raises the number; `fuzz/run` looks longer
+//! every machine and cannot rot. `SECATEUR_FUZZ_ROUNDS` raises the number; `fuzz/run` runs longer
 //! and with coverage.
 
 use secateur_core::Dialect;

@@ -1,4 +1,4 @@
-//! The work of looking for rounds grows with the conversation and not faster: counted in visits of parts, not
+//! The work of searching for rounds grows with the conversation and not faster: counted in visits of parts, not
 //! in time.
 #![expect(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ fn policy(preset: &str, settings: &[&str]) -> Policy {
 }
 
 /// A conversation in which everything is due and a note of the newest output pins all of it, one output by
-/// the other: a look finds much to visit and nothing to cut.
+/// the other: a search finds much to visit and nothing to cut.
 fn pinned(turns: usize) -> Vec<u8> {
     let mut messages = vec![json!({"role": "user", "content": "Watch the build."})];
     for at in 0..turns / 2 {
@@ -52,7 +52,7 @@ fn pinned(turns: usize) -> Vec<u8> {
     serde_json::to_vec(&body).unwrap()
 }
 
-/// A conversation in which every round stands before very many parts without text.
+/// A conversation in which every round comes before very many parts without text.
 fn hollow(turns: usize) -> Vec<u8> {
     let mut messages = vec![json!({"role": "user", "content": "Watch the build."})];
     for at in 0..turns / 2 {
@@ -79,7 +79,7 @@ fn sessions_of_an_agent_take_a_few_visits_for_each_turn() {
             let body = agent_session(7, turns).body(Dialect::AnthropicMessages);
             visits(&body, turns, &policy)
         });
-        assert!(per_turn[1] > 0.1, "{preset}: nothing is looked at");
+        assert!(per_turn[1] > 0.1, "{preset}: no part is visited");
         assert!(
             per_turn.iter().all(|&visits| visits < 60.0),
             "{preset}: {per_turn:?}"
@@ -109,7 +109,7 @@ fn the_worst_conversations_take_no_more_visits_than_they_bring_in() {
         let per_turn = TURNS.map(|turns| visits(&make(turns), turns, &policy));
         assert!(
             per_turn[1] > 10.0,
-            "{name}: hardly anything is looked at: {per_turn:?}"
+            "{name}: hardly any part is visited: {per_turn:?}"
         );
         assert!(per_turn[2] < most, "{name}: {per_turn:?}");
     }

@@ -260,7 +260,7 @@ fn read_tree<'t>(
         .or(path.last().map(String::as_str))
         .unwrap_or_default();
     found.push((path.clone(), name.to_owned()));
-    // Whatever else stands here (a star, type arguments) ends the path.
+    // Whatever else is here (a star, type arguments) ends the path.
     &rest[rest.find([',', '}', ';']).unwrap_or(rest.len())..]
 }
 

@@ -1,4 +1,4 @@
-//! Recorded provider exchanges and real sessions, where they are at hand.
+//! Recorded provider exchanges and real sessions, if they are available.
 //!
 //! The data is not part of the project: `SECATEUR_DATA` names its folder, `../shared/data` beside
 //! the workspace is the default, and without it the tests say so and pass.

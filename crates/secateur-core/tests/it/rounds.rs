@@ -1,5 +1,5 @@
 //! Rounds: between two rounds the output only grows, and no conversation costs more than without
-//! pruning, wherever it ends. On generated sessions, and on real ones where they are at hand
+//! pruning, wherever it ends. On generated sessions, and on real ones if they are available
 //! (`SECATEUR_DATA`, by default `../shared/data` beside the workspace).
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Pricing and scoring on sessions small enough to reckon by hand.
+//! Pricing and scoring on sessions small enough to compute by hand.
 
 use std::sync::Arc;
 

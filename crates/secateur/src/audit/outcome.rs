@@ -1,4 +1,4 @@
-//! Below the sums: how predictions came out by kind of token, and what comparing answers cost.
+//! Below the sums: predictions and bill by kind of token, and the cost of comparing answers.
 
 use comfy_table::{Cell, CellAlignment};
 use secateur_ledger::{Filter, ShadowCost, Totals};
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comparing_cost_is_told_only_where_it_fits_the_question() {
+    fn the_cost_of_comparing_is_reported_only_where_it_fits_the_filter() {
         let by_workload = Filter {
             workload: Some("a".into()),
             since: Some(7),

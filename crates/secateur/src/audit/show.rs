@@ -15,7 +15,7 @@ use crate::input::{show, write_stdout};
 use crate::table::{amber_cell, bold, green_cell, table, thousands, usd};
 use crate::time::spell;
 
-const NO_PLAN: &str = "\nNo plan was kept: no mechanic looked at this request.\n";
+const NO_PLAN: &str = "\nNo plan was kept: no mechanic handled this request.\n";
 
 pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
     let row = find(ledger, &args.id)?;
@@ -26,7 +26,7 @@ pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
     let mut text = facts(&row, plan.as_ref().and_then(|plan| plan.as_ref().ok()));
     if row.held_out {
         // Its plan says no more than that nothing was switched on.
-        return show(&(text + "\nNothing was looked at: the session is held out.\n"));
+        return show(&(text + "\nNothing was examined: the session is held out.\n"));
     }
     match plan {
         None => text += NO_PLAN,
@@ -124,7 +124,7 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         (
             "first difference",
             row.first_edit_at
-                .map(|at| format!("at byte {} of the request as it came", thousands(at))),
+                .map(|at| format!("at byte {} of the incoming request", thousands(at))),
         ),
         (
             "status",
@@ -254,7 +254,7 @@ fn explain(plan: &Value) -> String {
         text += &format!("\n{rows}\n");
     }
     if text.is_empty() {
-        text = "\nNothing was cut, and nothing was looked at twice.\n".into();
+        text = "\nNothing was cut, and nothing was considered.\n".into();
     }
     text
 }
@@ -292,7 +292,7 @@ mod tests {
         assert!(text.contains("cannot all be true"), "{text}");
         assert!(text.contains(read), "{text}");
         assert!(
-            text.contains("at byte 387 of the request as it came"),
+            text.contains("at byte 387 of the incoming request"),
             "{text}"
         );
         assert!(
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_told_in_words() {
+    fn a_plan_is_described_in_words() {
         let plan = serde_json::json!({
             "cuts": [{"message": 3, "part": null, "role": "user", "action": "drop-turn", "strategy": "middle-turns",
                       "why": "middle-turn", "chars_before": 1200, "chars_after": 0},

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_out_is_told_with_its_interval_or_not_at_all() {
+    fn a_hold_out_is_reported_with_its_interval_or_not_at_all() {
         let mut holdout = Holdout {
             held_sessions: 40,
             pruned_sessions: 360,
@@ -246,15 +246,15 @@ mod tests {
             high: 0.19,
             ..Holdout::default()
         };
-        let told = holdout_words("agent", &holdout);
+        let words = holdout_words("agent", &holdout);
         assert!(
-            told.contains("12.3 % less") && told.contains("5.0 % to 19.0 %"),
-            "{told}"
+            words.contains("12.3 % less") && words.contains("5.0 % to 19.0 %"),
+            "{words}"
         );
         holdout.saving = -0.03;
         assert!(holdout_words("agent", &holdout).contains("3.0 % more"));
         holdout.low = f64::NEG_INFINITY;
-        let told = holdout_words("agent", &holdout);
-        assert!(told.ends_with("too few to compare"), "{told}");
+        let words = holdout_words("agent", &holdout);
+        assert!(words.ends_with("too few to compare"), "{words}");
     }
 }

@@ -15,7 +15,8 @@ use crate::input::unwritten;
 use crate::table::{bold, thousands, usd};
 use crate::time::{now, spell};
 
-/// A row is written when its request ends, and bears the time when it came in: long requests come late.
+/// A row is written when its request ends, with the time at which the request arrived: rows of long requests appear
+/// late.
 const LATEST_MS: Millis = 15 * 60_000;
 const POLL: Duration = Duration::from_millis(500);
 /// Rows that are asked for at once.
@@ -183,7 +184,7 @@ impl Seen {
     }
 
     /// Rows that were not there before, oldest first: as many pages of the newest as have nothing known in them, and
-    /// the one behind.
+    /// the one after.
     async fn new_rows(
         &mut self,
         ledger: &Ledger,

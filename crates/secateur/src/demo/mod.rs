@@ -243,7 +243,7 @@ fn print(out: &mut dyn Write, rows: &[Played], rejected: usize) -> Result<(), Co
         {
             writeln!(
                 out,
-                "\nThe {session} holds nothing that `{preset}` cuts: it went out as it came in."
+                "\nThe {session} holds nothing that `{preset}` cuts: it was passed on unchanged."
             )?;
         }
     }

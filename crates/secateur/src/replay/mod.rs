@@ -193,7 +193,7 @@ impl Replay {
 }
 
 impl Entrant {
-    /// Prunes one body and counts what was done; tells whether it took a round.
+    /// Prunes one body and counts what was done; returns whether it took a round.
     fn apply(&self, body: &[u8], model: Option<&str>, tally: Option<&Tally>) -> (Vec<u8>, bool) {
         let request = Request {
             model,

@@ -172,7 +172,7 @@ pub(super) fn bill_against_kept(policies: &[Kept<'_>]) -> String {
             frame.top(policy.ids),
             frame.top(policy.lines),
         );
-        // A name at the right edge stands on the left of its point.
+        // A name at the right edge goes to the left of its point.
         let (beside, anchor) = if left > 0.75 * WIDTH {
             (left - 9.0, "end")
         } else {

@@ -7,7 +7,7 @@ use secateur_proxy::audit::{AuditEvent, AuditSink};
 
 use crate::table::{counted, green, usd};
 
-/// Adds up the requests of a proxy of our own.
+/// Adds up the requests of the proxy that this run started.
 #[derive(Debug, Default)]
 pub(super) struct Sums(Mutex<Cost>);
 

@@ -83,7 +83,7 @@ fn sqlite_folder(url: &str) -> Option<&Path> {
     (!folder.as_os_str().is_empty()).then_some(folder)
 }
 
-/// Creates a folder that only its owner may look into; one that is there stays as it is.
+/// Creates a folder that only its owner can read; an existing one stays as it is.
 fn create_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

@@ -50,7 +50,7 @@ fn compare(name: &str, folder: &Path, commands: &[&str]) {
     let expected = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         printed == expected,
-        "{} differs; SECATEUR_BLESS=1 writes it anew. Printed:\n{printed}",
+        "{} differs; SECATEUR_BLESS=1 writes it again. Printed:\n{printed}",
         file.display()
     );
 }

@@ -19,7 +19,7 @@ const PIECES: [&str; 13] = [
 ];
 
 proptest::proptest! {
-    /// Nothing depends on whether a text is looked at where it stands or decoded.
+    /// Nothing depends on whether a text is read in place or decoded.
     #[test]
     fn a_text_is_the_same_however_it_is_looked_at(
         pieces in proptest::collection::vec(0..PIECES.len(), 0..60),

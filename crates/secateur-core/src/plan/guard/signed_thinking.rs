@@ -1,7 +1,7 @@
 //! Thinking that is bound to everything before it goes when something before it changes.
 //!
 //! On models that sign each block alone nothing needs to be done: an edit elsewhere is safe. On
-//! bound models every thinking block behind the first edit is invalid, so the plan also removes
+//! bound models every thinking block after the first edit is invalid, so the plan also removes
 //! those blocks whole. If an open tool exchange needs one of them, the plan waits, unless the policy
 //! leaves it to the provider to drop what is invalid.
 

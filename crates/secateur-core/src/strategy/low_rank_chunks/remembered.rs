@@ -32,7 +32,7 @@ impl Key {
             max_keep,
             keep_mass,
             scorer,
-            // They say which texts are looked at.
+            // They say which texts are ranked.
             in_tool_results: _,
             earlier_turns: _,
         } = options;

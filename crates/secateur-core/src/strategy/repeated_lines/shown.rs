@@ -55,13 +55,13 @@ const SPOTS_PER_LINE: usize = 6;
 /// About how many bytes of a conversation bring a line.
 const BYTES_PER_LINE: usize = 48;
 
-/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here, in
+/// A line that may start a run, however often it occurs. What most lines are decided by is here, in
 /// one place.
 #[derive(Clone, Copy)]
 struct Known {
     key: LineKey,
-    /// A byte of the mark of the line behind it, for each of its newest spots, the newest lowest: most runs of
-    /// one line end without a look at any text.
+    /// A byte of the mark of the line after it, for each of its newest spots, the newest lowest: most runs of
+    /// one line end without reading any text.
     nexts: u64,
     /// Its newest spot, and the text that it is in.
     newest: Spot,
@@ -77,7 +77,7 @@ impl Known {
         newest_text: 0,
     };
 
-    /// Whether the line may stand behind one of the newest spots of this one.
+    /// Whether the line may follow one of the newest spots of this one.
     #[inline(always)]
     fn may_precede(&self, line: LineKey) -> bool {
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -91,7 +91,7 @@ impl Known {
 /// The index of a line in [`Shown::known`]; 0 is none.
 type Number = u32;
 
-/// A place where a line stands, as index in [`Shown::lines`] + 1; 0 is none.
+/// An occurrence of a line, as index in [`Shown::lines`] + 1; 0 is none.
 type Spot = u32;
 
 /// What is known of a spot.
@@ -125,12 +125,12 @@ pub(super) struct Shown {
     spans: Vec<(u32, u32)>,
     /// Texts that the body does not hold as they are compared.
     copies: Vec<u8>,
-    /// The lines that may start a run, each once, behind one that is none.
+    /// The lines that may start a run, each once, after one that is none.
     known: Vec<Known>,
-    /// Where to find them. Its length is a power of two, and one of four places is taken at most: few lines stand in
+    /// Where to find them. Its length is a power of two, and at most one slot in four is used: few lines are in
     /// another's place, so the machine can guess that none does.
     table: Vec<Number>,
-    /// Scratch: the numbers of the lines which are looked for.
+    /// Scratch: the numbers of the lines that are searched for.
     found: Vec<Number>,
     /// Scratch: those of them that may start a run which is long enough.
     starts: Vec<u32>,
@@ -151,8 +151,8 @@ impl Shown {
     }
 
     /// Finds the runs of a new text that live texts hold, at each line the longest of the candidates, greedy
-    /// from the top; takes in the other lines. `line` tells where in the text a line is, `size` how many characters it
-    /// has, `most` how many it can have at most, which is quicker to tell.
+    /// from the top; takes in the other lines. `line` gives the position of a line in the text, `size` how many characters it
+    /// has, `most` an upper bound of that, which is faster to compute.
     pub(super) fn take_in(
         &mut self,
         text: NewText<'_>,
@@ -181,7 +181,7 @@ impl Shown {
                 .is_some_and(|next| known.may_precede(*next));
             let longest = if may_go_on {
                 self.longest(known, &keys[first..])
-            // A run of one line, which most are, is mostly too short wherever it stands.
+            // A run of one line, which most are, is mostly too short wherever it occurs.
             } else if size(first) >= shortest {
                 self.newest_live(known).map(|spot| (1, spot))
             } else {
@@ -218,7 +218,7 @@ impl Shown {
     /// The numbers of these lines, and which of them may start a run that is long enough: one that may go on, or
     /// one of a single line, which few are long enough for.
     ///
-    /// Whether a line is known, and whether a run may go on behind it, cannot be guessed, so nothing here hangs on
+    /// Whether a line is known, and whether a run may go on after it, cannot be guessed, so nothing here hangs on
     /// it: the machine waits for many places of the table together.
     fn find_all(
         &self,
@@ -243,7 +243,7 @@ impl Shown {
             starts_here[count] = index(at);
             count += usize::from(may_start);
             *found = select_unpredictable(is_it, number, 0);
-            // Few lines stand in another's place.
+            // Few lines are in another's slot.
             if !is_it & (number != 0) & key.is_anchor() {
                 *found = self.find_further(key);
                 starts_here[count] = index(at);
@@ -317,7 +317,7 @@ impl Shown {
         });
     }
 
-    /// How many of these lines of a new text, from the first one on, are equal to those at a spot and behind it.
+    /// How many of these lines of a new text, from the first one on, are equal to those at a spot and after it.
     fn equal_lines(
         &self,
         new: NewText<'_>,
@@ -361,7 +361,7 @@ impl Shown {
         self.table[literal]
     }
 
-    /// The number of a line in whose place another one stands, if it is known; else 0.
+    /// The number of a line whose slot holds another one, if it is known; else 0.
     #[cold]
     #[inline(never)]
     fn find_further(&self, key: LineKey) -> Number {
@@ -414,7 +414,7 @@ impl Shown {
             if text.is_gone {
                 continue;
             }
-            // The line itself is there, and its mark tells most lines behind it apart.
+            // The line itself is there, and its mark differs between most lines after it.
             let same = if *mark == second {
                 let there = &self.lines[line..text.end as usize];
                 keys.iter().zip(there).take_while(|(a, b)| a == b).count()

@@ -143,8 +143,8 @@ fn outputs_can_be_described_or_keep_their_head_and_tail() {
     let says = session(&[5000, 40]);
     for dialect in Dialect::ALL {
         let found = run(dialect, &says, "placeholder = \"described\"");
-        let told = "[Output of bash removed to save space (5,000 characters). It began: ";
-        assert!(found.turns[2].starts_with(told), "{dialect}");
+        let start = "[Output of bash removed to save space (5,000 characters). It began: ";
+        assert!(found.turns[2].starts_with(start), "{dialect}");
         assert_eq!(
             found.turns[4], COMPACTED,
             "{dialect}: no room for a description"

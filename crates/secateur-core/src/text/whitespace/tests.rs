@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Scans the text as it stands in a body.
+/// Scans the text as it is spelled in a body.
 fn scanned<S: Sink + Default>(text: &str, behind: Behind) -> S {
     let body = serde_json::Value::from(text).to_string();
     let literal = secateur_json::Cursor::over(&body, 1).string().unwrap();

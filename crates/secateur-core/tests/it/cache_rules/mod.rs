@@ -1,7 +1,7 @@
 //! The cache as providers keep it, end to end: conversations are played request by request, directly and pruned, and
 //! both are billed by a simulated cache that reads the real bytes.
 //!
-//! On generated sessions, and on real ones where they are at hand (`SECATEUR_DATA`, by default `../shared/data` beside
+//! On generated sessions, and on real ones if they are available (`SECATEUR_DATA`, by default `../shared/data` beside
 //! the workspace).
 #![expect(
     clippy::unwrap_used,

@@ -227,7 +227,7 @@ fn thinking_that_is_bound_to_a_changed_text_goes_with_it() {
     let out = pruned(Dialect::AnthropicMessages, &bound.to_string(), &both());
     assert!(
         !out.contains("\"thinking\""),
-        "system stands before every turn: {out}"
+        "system comes before every turn: {out}"
     );
     let alone = bound
         .to_string()

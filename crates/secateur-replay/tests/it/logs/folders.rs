@@ -1,4 +1,4 @@
-//! Where logs are looked for.
+//! Where logs are found.
 
 use std::ffi::OsString;
 use std::io::Write as _;

@@ -59,7 +59,7 @@ fn a_missing_summary_is_asked_for_and_stands_for_its_turns_once_it_is_there() {
         let before = run(dialect, body.as_bytes(), Some(&known), "");
         assert!(
             text(&before).contains("9 turns summarized]\\nTools called: read"),
-            "{dialect}: the digest stands in meanwhile"
+            "{dialect}: the digest is used meanwhile"
         );
         let [wanted] = &before.wanted[..] else {
             panic!("{dialect}: {:?}", before.wanted);

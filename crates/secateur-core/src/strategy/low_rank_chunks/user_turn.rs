@@ -30,10 +30,14 @@ pub(super) struct UserTurn<'a> {
 
 impl UserTurn<'_> {
     pub(super) fn has_chunks(&self) -> bool {
-        self.run.is_some() || self.texts.iter().any(|heard| heard.chunks.is_some())
+        self.run.is_some()
+            || self
+                .texts
+                .iter()
+                .any(|text_part| text_part.chunks.is_some())
     }
 
-    /// What is said outside the chunks, before and behind the texts of `places`.
+    /// The text outside the chunks, before and after the texts of `places`.
     pub(super) fn beside(&self, places: Range<usize>) -> (String, String) {
         (
             self.outside(0..places.start),
@@ -53,14 +57,14 @@ impl UserTurn<'_> {
                 .run
                 .as_ref()
                 .is_some_and(|run| run.blocks.contains(&place));
-            let Some(heard) = self.texts.get(place) else {
+            let Some(text_part) = self.texts.get(place) else {
                 continue;
             };
-            if is_chunk || heard.is_document {
+            if is_chunk || text_part.is_document {
                 continue;
             }
-            for said in heard.around() {
-                all.push_str(said);
+            for text in text_part.around() {
+                all.push_str(text);
                 all.push_str("\n\n");
             }
         }
@@ -69,7 +73,7 @@ impl UserTurn<'_> {
 }
 
 impl TextPart<'_> {
-    /// What stands before and behind the chunks of the text.
+    /// What comes before and after the chunks of the text.
     pub(super) fn around(&self) -> [&str; 2] {
         match &self.chunks {
             Some(chunks) => chunks.around(&self.text).into(),
