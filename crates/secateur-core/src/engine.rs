@@ -30,6 +30,7 @@ use crate::request::Request;
 
 /// What goes out, and what was done.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome<'a> {
     /// The output. Borrowed: it is the input, the same bytes.
     pub body: Cow<'a, [u8]>,

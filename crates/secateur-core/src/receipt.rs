@@ -149,7 +149,7 @@ impl Counts {
             let all = tokens(chars);
             let share = |at: usize| {
                 let at = if at > 0 {
-                    at + report.bytes_behind_turns
+                    at + report.bytes_after_turns
                 } else {
                     0
                 };
@@ -202,6 +202,7 @@ fn schemas<'a>(view: &View<'a>) -> Option<&'a str> {
 
 /// What a request is going to cost, pruned and unpruned. All costs are predictions in US dollars.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Receipt {
     /// Whether the token counts are exact.
     pub basis: Basis,

@@ -69,7 +69,7 @@ impl JsonStr {
         self.span.len() - self.excess.chars as usize
     }
 
-    /// How many characters the literal has with its quotes, if a compact writer would spell it as it is. Looks at
+    /// How many characters the literal has with its quotes, if a compact writer would spell it as it is. Reads
     /// nothing.
     pub fn compact_chars(self) -> Option<usize> {
         let continuing = (self.excess.chars - self.excess.bytes) as usize;

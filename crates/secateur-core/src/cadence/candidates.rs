@@ -1,7 +1,7 @@
 //! The round that pays best, found among what may still be cut, without making a plan.
 //!
 //! What a strategy could cut is kept from request to request. A part's cut is worked out once, when it first
-//! comes of age; a search at a request only asks of each open part whether it is due.
+//! may be cut; a search at a request only asks of each open part whether it is due.
 //!
 //! **Invariant:** a search finds the round that a plan made from scratch would give: the same start, the same
 //! cuts. It walks from the tail to the head and stops where nothing before can pay better: what is

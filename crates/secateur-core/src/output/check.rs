@@ -9,6 +9,7 @@ use crate::read::view::{PartId, PartKind, Role, TurnId, View};
 
 /// A rule that a body breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Violation {
     /// Which rule.
     pub rule: Rule,

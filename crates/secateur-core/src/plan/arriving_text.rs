@@ -130,7 +130,7 @@ impl<'t> ArrivalText<'t> {
         text
     }
 
-    /// A text that is no part's.
+    /// A text that is not a part of the body.
     pub(crate) fn in_place(text: Spelled<'t>, scratch: &mut ScanScratch) -> Self {
         let LineMemory { lines, mut marks } = std::mem::take(&mut scratch.memory);
         marks.clear();
@@ -140,7 +140,7 @@ impl<'t> ArrivalText<'t> {
         }
     }
 
-    /// What was lent to it.
+    /// Gives its memory back for the next text.
     pub(crate) fn into_memory(self) -> LineMemory {
         LineMemory {
             lines: self.lines,

@@ -1,7 +1,7 @@
 //! What a strategy sees: the view up to a turn, and what earlier strategies decided.
 //!
-//! **Invariant:** a strategy never sees bytes, JSON or a dialect, and nothing behind the last visible
-//! turn, so its plan depends on the visible turns alone.
+//! **Invariant:** a strategy knows no dialect and sees nothing after the last visible turn, so its plan depends on
+//! the visible turns alone.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};

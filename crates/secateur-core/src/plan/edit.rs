@@ -1,7 +1,7 @@
 //! What a strategy returns: edits, and skips with a reason.
 //!
-//! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only words of our
-//! own are spelled out.
+//! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only text that the engine
+//! adds is spelled out.
 
 pub use secateur_condense::Piece;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The key that somebody probably meant.
+//! The valid key nearest to a misspelt one.
 
 /// The candidate closest to `word`, if it is close at all.
 pub(crate) fn nearest<'c>(

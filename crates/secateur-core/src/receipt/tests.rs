@@ -285,7 +285,7 @@ fn a_ratio_spreads_tokens_over_the_bytes() {
     );
     let share = counts.before.cached as f64 / counts.before.tokens as f64;
     // The model, the system prompt and the end of the list follow the turns.
-    let behind = outcome.bytes_behind_turns;
+    let behind = outcome.bytes_after_turns;
     assert!(behind > 20, "{behind}");
     let bytes = (cached.before.read + behind) as f64 / outcome.before.bytes as f64;
     assert!((share - bytes).abs() < 1e-3);

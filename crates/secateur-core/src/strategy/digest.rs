@@ -1,6 +1,6 @@
-//! What can be said of turns without a model: tools, files, errors, decisions.
+//! An extract of turns, made without a model: tools, files, errors, decisions.
 //!
-//! **Invariant:** a pure extract. The same turns give the same text, and every name, path and
+//! **Invariant:** a pure extract. The same turns give the same text; every name, path and
 //! sentence in it comes from them.
 
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 //!
 //! ## What it cuts
 //! Long values in the arguments of a call whose result is an error, once `after_turns` turns follow
-//! after that result. Keys and values of up to `keep_value_chars` stay; a longer string becomes a
+//! that result. Keys and values of up to `keep_value_chars` stay; a longer string becomes a
 //! note with its size; lists and objects are searched, and become a note if they stay long. The
 //! arguments stay one JSON object. Arguments that are no JSON object become one with a note.
 //!

@@ -1,7 +1,7 @@
 //! The strategies of M7: one file each, named after what it removes.
 //!
 //! **Invariant:** a strategy is a pure function of its options and the context. It cannot fail, and it
-//! knows nothing of bytes, JSON or dialects.
+//! knows no dialect.
 
 mod cleared;
 mod context_size;

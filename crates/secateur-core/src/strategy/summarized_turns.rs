@@ -1,4 +1,4 @@
-//! Tells older turns by one message and drops them.
+//! Replaces older turns with one message.
 //!
 //! ## What it cuts
 //! Turns before the last `max_turns`; the cut moves earlier until it splits no tool exchange. In

@@ -1,7 +1,7 @@
 //! What no plan may do, whichever strategy made it. One file per invariant.
 //!
-//! Guards veto an edit or complete a plan; they never invent a cut of their own, except for
-//! thinking blocks that an edit makes invalid.
+//! Guards take edits away. Two of them also change a plan: thinking that an edit makes invalid goes with it
+//! (`signed_thinking`), and a result that notes point to is cleared around the cited lines (`cited_lines`).
 
 mod cited_lines;
 mod exchange;

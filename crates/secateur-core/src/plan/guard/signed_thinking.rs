@@ -111,7 +111,7 @@ fn is_bound(inputs: &PlanInputs<'_, '_>) -> bool {
     inputs.model.thinking_is_bound && inputs.view.dialect() == Dialect::AnthropicMessages
 }
 
-/// Whether every round that begins before this many parts has to wait for the exchange that is open. Looks at
+/// Whether every round that begins before this many parts has to wait for the exchange that is open. Reads
 /// that exchange alone.
 pub(crate) fn open_exchange_waits(
     inputs: &PlanInputs<'_, '_>,
