@@ -202,7 +202,6 @@ fn schemas<'a>(view: &View<'a>) -> Option<&'a str> {
 
 /// What a request is going to cost, pruned and unpruned. All costs are predictions in US dollars.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Receipt {
     /// Whether the token counts are exact.
     pub basis: Basis,

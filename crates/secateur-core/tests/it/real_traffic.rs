@@ -5,7 +5,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
     reason = "a test fails by panicking, in its helpers too"
 )]
 

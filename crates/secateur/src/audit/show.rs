@@ -56,13 +56,30 @@ fn pair(before: Option<u64>, after: Option<u64>) -> Option<String> {
     Some(format!("{} → {}", thousands(before?), thousands(after?)))
 }
 
+/// A name and, if there is one, a value.
+type Fact = (&'static str, Option<String>);
+
 fn facts(row: &Row, plan: Option<&Value>) -> String {
-    let receipt = &row.receipt;
-    let is_implausible = plan.is_some_and(|plan| plan["usage_implausible"] == true);
-    // What was read from the cache, by which rule, or why not.
-    let cache = plan.and_then(|plan| Some(plan["cache_read"]["summary"].as_str()?.to_owned()));
-    let milliseconds = |us: u64| format!("{}.{:03} ms", thousands(us / 1_000), us % 1_000);
-    let tokens = |number: Option<u64>| number.map(count);
+    let facts = [
+        request_facts(row),
+        change_facts(row),
+        token_facts(row, plan),
+        cost_facts(row),
+    ];
+    facts
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| {
+            Some(format!(
+                "{:22}{}\n",
+                bold(&format!("{name:21}")),
+                in_line(&value?)
+            ))
+        })
+        .collect()
+}
+
+fn request_facts(row: &Row) -> Vec<Fact> {
     let steps: Vec<String> = row
         .steps
         .iter()
@@ -71,12 +88,12 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             Some(reason) => format!("{}: {}", step.mechanic, skip_words(reason)),
         })
         .collect();
-    let kind = if receipt.tokens_are_exact {
-        ""
+    let stack = if row.stack.is_empty() {
+        "none".into()
     } else {
-        " (estimate)"
+        row.stack.clone()
     };
-    let facts: Vec<(&str, Option<String>)> = vec![
+    vec![
         ("id", Some(row.id.clone())),
         ("time", Some(format!("{} UTC", spell(row.at)))),
         ("workload", Some(row.workload.clone())),
@@ -85,14 +102,7 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         ("model", row.model.clone()),
         ("routed to", row.routed_to.clone()),
         ("dialect", row.dialect.clone()),
-        (
-            "stack",
-            Some(if row.stack.is_empty() {
-                "none".into()
-            } else {
-                row.stack.clone()
-            }),
-        ),
+        ("stack", Some(stack)),
         ("chain", (!steps.is_empty()).then(|| steps.join("; "))),
         ("in doubt", row.failed_open.clone()),
         (
@@ -113,6 +123,16 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             row.held_out
                 .then(|| "its session is kept unpruned for comparison".into()),
         ),
+    ]
+}
+
+fn change_facts(row: &Row) -> Vec<Fact> {
+    let milliseconds = |us: u64| format!("{}.{:03} ms", thousands(us / 1_000), us % 1_000);
+    let status = match row.status {
+        0 => "no response".into(),
+        status => status.to_string(),
+    };
+    vec![
         ("bytes", pair(Some(row.bytes_before), Some(row.bytes_after))),
         ("characters", pair(row.chars_before, row.chars_after)),
         ("messages", pair(row.messages_before, row.messages_after)),
@@ -126,24 +146,30 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             row.first_edit_at
                 .map(|at| format!("at byte {} of the incoming request", thousands(at))),
         ),
-        (
-            "status",
-            Some(match row.status {
-                0 => "no response".into(),
-                status => status.to_string(),
-            }),
-        ),
+        ("status", Some(status)),
         ("ended", (!row.ended.is_empty()).then(|| row.ended.clone())),
         ("added", Some(milliseconds(row.added_us))),
         ("took", Some(milliseconds(row.total_us))),
-        (
-            "predicted tokens",
-            pair(
-                receipt.predicted_tokens_before,
-                receipt.predicted_tokens_after,
-            )
-            .map(|pair| pair + kind),
-        ),
+    ]
+}
+
+fn token_facts(row: &Row, plan: Option<&Value>) -> Vec<Fact> {
+    let (receipt, usage) = (&row.receipt, &row.usage);
+    let is_implausible = plan.is_some_and(|plan| plan["usage_implausible"] == true);
+    // What was read from the cache, by which rule, or why not.
+    let cache = plan.and_then(|plan| Some(plan["cache_read"]["summary"].as_str()?.to_owned()));
+    let tokens = |number: Option<u64>| number.map(thousands);
+    let kind = if receipt.tokens_are_exact {
+        ""
+    } else {
+        " (estimate)"
+    };
+    let predicted = pair(
+        receipt.predicted_tokens_before,
+        receipt.predicted_tokens_after,
+    );
+    vec![
+        ("predicted tokens", predicted.map(|pair| pair + kind)),
         ("  read from cache", tokens(receipt.predicted_cache_read)),
         ("  written to cache", tokens(receipt.predicted_cache_write)),
         (
@@ -151,37 +177,31 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             is_implausible
                 .then(|| "cannot all be true: left out, or cut to what is possible".into()),
         ),
-        ("billed input tokens", tokens(row.usage.input)),
-        ("  read from cache", tokens(row.usage.cache_read)),
-        ("  written to cache", tokens(row.usage.cache_write)),
+        ("billed input tokens", tokens(usage.input)),
+        ("  read from cache", tokens(usage.cache_read)),
+        ("  written to cache", tokens(usage.cache_write)),
         ("cache", cache),
-        ("output tokens", tokens(row.usage.output)),
+        ("output tokens", tokens(usage.output)),
+    ]
+}
+
+fn cost_facts(row: &Row) -> Vec<Fact> {
+    let receipt = &row.receipt;
+    let saved = receipt.saved_usd.map(|saved| {
+        let verdict = if saved < 0.0 {
+            " (net-negative: the broken cache cost more)"
+        } else {
+            ""
+        };
+        usd(saved) + verdict
+    });
+    vec![
         ("predicted input cost", receipt.predicted_usd_with.map(usd)),
         ("  without cuts", receipt.predicted_usd_without.map(usd)),
         ("billed input cost", receipt.actual_input_usd.map(usd)),
         ("billed", receipt.actual_usd.map(usd)),
-        (
-            "saved",
-            receipt.saved_usd.map(|saved| {
-                let verdict = if saved < 0.0 {
-                    " (net-negative: the broken cache cost more)"
-                } else {
-                    ""
-                };
-                usd(saved) + verdict
-            }),
-        ),
-    ];
-    facts
-        .into_iter()
-        .filter_map(|(name, value)| {
-            Some(format!(
-                "{:22}{}\n",
-                bold(&format!("{name:21}")),
-                in_line(&value?)
-            ))
-        })
-        .collect()
+        ("saved", saved),
+    ]
 }
 
 fn skip_words(reason: &str) -> String {
