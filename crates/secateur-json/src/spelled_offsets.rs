@@ -78,7 +78,7 @@ mod tests {
     use crate::vector::Lanes16;
 
     proptest::proptest! {
-        /// Many offsets at once are what one after the other is.
+        /// Many offsets at once give what they give one by one.
         #[test]
         fn offsets_lead_to_where_a_walk_leads(
             pieces in proptest::collection::vec(0..PIECES.len(), 0..160),

@@ -10,7 +10,7 @@ pub(super) use super::vector::WINDOW;
 /// Bytes in a short literal's window.
 pub(super) const BLOCK: usize = 16;
 
-/// Bit `n` of each mask speaks of byte `n`.
+/// Bit `n` of each mask is about byte `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) quotes: u64,

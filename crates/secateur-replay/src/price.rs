@@ -82,7 +82,7 @@ pub struct Priced {
     pub is_marked: bool,
 }
 
-/// What one request comes to.
+/// What one request costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Charge {
     /// Its cost.

@@ -27,7 +27,7 @@ Examples:
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
-    /// Tell in words what a policy does: every setting that is in force.
+    /// Explain what a policy does: every setting that is in force.
     #[command(
         after_help = "Example:\n  secateur policy explain --policy policy.toml --set m7.min_messages=20"
     )]
@@ -145,7 +145,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Stay up after the tables, for a look around.
+    /// Keep running after the tables, to try the portal and the proxy.
     #[arg(long)]
     pub(crate) keep: bool,
     /// The preset to show. Without it each session has the one that suits it.

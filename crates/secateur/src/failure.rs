@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// Ends with this code, without a word: all was said already.
+    /// Ends with this code, without a message: everything was printed already.
     pub(crate) fn with_code(code: u8) -> Self {
         Self {
             code,

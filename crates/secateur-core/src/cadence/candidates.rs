@@ -112,7 +112,7 @@ struct Open {
     strategy: u32,
     /// Characters as sent, which is the most that cutting it frees.
     chars: f64,
-    /// The same of all open parts before it.
+    /// Characters as sent of all open parts before it.
     before: f64,
     cut: Cut,
     around: Option<Around>,

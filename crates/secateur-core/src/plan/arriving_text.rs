@@ -168,7 +168,7 @@ impl<'t> ArrivalText<'t> {
         Self::of_lines(text.bytes, Spelling::Text, chars, lines)
     }
 
-    /// The same of a literal that is spelled as usual.
+    /// The lines of a literal in its usual spelling, in place.
     pub(crate) fn spelled(text: Spelled<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
         let Spelled { raw, decoded_len } = text;
         lines.clear();

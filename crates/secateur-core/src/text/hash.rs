@@ -77,7 +77,7 @@ impl LineHasher {
         state ^ self.lengths[length]
     }
 
-    /// The same of all bytes.
+    /// The hash of all bytes.
     #[inline(always)]
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         let state = match bytes.len() {

@@ -20,7 +20,7 @@ const MAX_NAME_CHARS: usize = 40;
 /// More ended sessions than this are not remembered; the oldest are forgotten first.
 const MAX_ENDED: usize = 10_000;
 
-/// See the module.
+/// A visitor's session, as its cookie holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) id: String,

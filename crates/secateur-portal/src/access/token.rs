@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use crate::portal_error::PortalError;
 
-/// See the module.
+/// The hash of the token that opens the portal.
 #[derive(Clone)]
 pub struct PortalToken {
     sha256: [u8; 32],

@@ -42,7 +42,7 @@ fn spelled_place(place: &After) -> String {
     format!("{}.{}", place.at, place.id)
 }
 
-/// See the module.
+/// The filters, order and page that an address of the audit asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ListQuery {
     pub(crate) workload: String,

@@ -55,7 +55,7 @@ struct Chain {
     drafts: Vec<Draft>,
 }
 
-/// A log on its way.
+/// A log while it is read.
 #[derive(Default)]
 pub(super) struct Log {
     chains: BTreeMap<(String, usize), Chain>,

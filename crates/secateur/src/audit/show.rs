@@ -284,7 +284,7 @@ fn word(value: &Value) -> String {
 }
 
 fn number(value: &Value) -> String {
-    value.as_u64().map_or_else(|| "–".into(), count)
+    value.as_u64().map_or_else(|| "–".into(), thousands)
 }
 
 /// `outside`: what a place outside of the messages is.

@@ -142,7 +142,7 @@ fn show(out: &mut impl Write, rows: &[Row], layout: Layout) -> io::Result<()> {
     out.flush()
 }
 
-/// Shows rows as they come, until nobody reads any more. A database that is away for a while is waited for.
+/// Shows rows as they come, until the output is closed. Waits for a database that is unavailable for a while.
 fn follow(
     ledger: &Ledger,
     filter: &Filter,

@@ -64,7 +64,7 @@ fn nothing_found(folders: &LogFolders, found: &Found, since_ms: Option<i64>) -> 
     ))
 }
 
-/// The pieces of what was found, in order.
+/// The units of work of what was found, in order.
 pub(super) struct Feed {
     logs: std::vec::IntoIter<Source>,
     records: std::vec::IntoIter<PathBuf>,

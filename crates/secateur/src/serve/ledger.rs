@@ -68,7 +68,7 @@ fn tell_of_move(ledger: &Ledger, log: &Log) {
     });
 }
 
-/// Tells the ledger how much cut text each workload may keep.
+/// Sets how much cut text each workload may keep in the ledger.
 pub(super) fn set_limits(ledger: &Ledger, config: &Config) {
     for workload in config.workloads.values() {
         if let Some(capture) = workload.capture {
