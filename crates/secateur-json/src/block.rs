@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_byte_that_needs_a_look_is_found_whatever_stands_around_it() {
+    fn the_first_byte_that_needs_handling_is_found_whatever_surrounds_it() {
         let plain = [0x20, b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xdc, 0xff];
         for filler in plain {
             for marked in 0..=255 {

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_of_a_text_is_found_and_none_behind_it_or_out_of_order() {
+    fn every_byte_of_a_text_is_found_and_none_after_it_or_out_of_order() {
         for pad in 0..70 {
             let raw = "x".repeat(pad) + "\\n\\\\\\\\n\\\"" + &"y".repeat(130 - pad) + "\\n";
             let quoted = format!("\"{raw}\"");

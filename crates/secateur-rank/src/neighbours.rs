@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_count_within_a_document_that_stands_together() {
+    fn neighbours_count_within_a_document_that_is_in_one_piece() {
         let chunk = |title| Chunk { title, text: "" };
         let (a, b) = (chunk(Some("a")), chunk(Some("b")));
         let scores = [0.1, 0.9, 0.2, 0.4];

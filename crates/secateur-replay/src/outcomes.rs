@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_of_many_kinds_are_told_from_other_lines() {
+    fn outcomes_of_many_kinds_are_distinguished_from_other_lines() {
         for line in [
             "ok  \texample.org/a\t(cached)",
             "== 41 passed in 0.3s ==",

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_chose_stands() {
+    fn what_the_caller_chose_stays() {
         for body in [
             r#"{"thinking":{"type":"disabled"},"messages":[]}"#,
             r#"{"thinking":{"block_binding":{"prefix_mismatch_behavior":"error"}},"messages":[]}"#,

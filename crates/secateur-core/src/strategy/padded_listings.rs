@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tab_behind_the_number_keeps_the_number() {
+    fn a_tab_after_the_number_keeps_the_number() {
         let text = "     1\t\tdeep\n     2\t\tdeep\n     3\tflat\n";
         assert_eq!(
             listing(text, true).unwrap(),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_in_one_file_stand_under_its_path() {
+    fn hits_in_one_file_are_listed_under_its_path() {
         let text = "/a/b.go:12:x := 1\n/a/b.go-13-y\n--\n/a/c-2.go:7:z\nno hit\n";
         assert_eq!(
             search(text).unwrap(),

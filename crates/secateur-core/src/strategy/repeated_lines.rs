@@ -406,7 +406,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_text_that_is_written_has_the_same_lines_where_it_stands(
+        fn a_text_that_is_written_has_the_same_lines_in_place(
             pieces in proptest::collection::vec(0..PIECES.len(), 0..40),
         ) {
             let raw: String = pieces.iter().map(|&at| PIECES[at]).collect();

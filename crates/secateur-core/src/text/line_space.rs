@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_whatever_stands_behind_them() {
+    fn numbers_are_read_whatever_follows_them() {
         for digits in 0..14 {
             let number = &"92837465019283"[..digits];
             for behind in [

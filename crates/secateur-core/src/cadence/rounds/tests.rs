@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_note_points_to_stands_above_it(steps in steps(), policy in policy()) {
+    fn what_a_note_points_to_is_above_it(steps in steps(), policy in policy()) {
         let body = json!({"model": "claude", "messages": messages(&steps)}).to_string();
         let (plan, _) = folded(&body, &policy, false, &policy.strategies());
         prop_assert_eq!(false_notes(&body, &plan), Vec::<String>::new());

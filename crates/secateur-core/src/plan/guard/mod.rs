@@ -62,7 +62,10 @@ pub(crate) fn allowed_drops(context: &PlanContext<'_, '_>, wanted: Vec<bool>) ->
 }
 
 /// Which of the wanted drops the guards would let through if a new user turn replaces the first dropped ones.
-pub(crate) fn allowed_told_drops(context: &PlanContext<'_, '_>, wanted: Vec<bool>) -> Vec<bool> {
+pub(crate) fn allowed_summarized_drops(
+    context: &PlanContext<'_, '_>,
+    wanted: Vec<bool>,
+) -> Vec<bool> {
     settle_drops(context, wanted, true, None, &mut Plan::default())
 }
 

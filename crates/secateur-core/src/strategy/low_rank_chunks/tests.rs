@@ -108,7 +108,7 @@ fn tags_numbers_and_escapes_of_kept_chunks_keep_their_bytes() {
 }
 
 #[test]
-fn the_question_may_stand_before_the_context_or_in_another_block() {
+fn the_question_may_come_before_the_context_or_in_another_block() {
     let context = elements(&PASSAGES);
     for dialect in Dialect::ALL {
         let found = run(dialect, &[user(&format!("{QUESTION}\n\n{context}"))], "");
@@ -132,7 +132,7 @@ fn the_question_may_stand_before_the_context_or_in_another_block() {
 }
 
 #[test]
-fn context_in_the_turn_before_is_ranked_by_the_question_behind_it() {
+fn context_in_the_turn_before_is_ranked_by_the_question_after_it() {
     let leads = ["Here are the documents:", "Here are the documents."];
     let cases = leads
         .iter()

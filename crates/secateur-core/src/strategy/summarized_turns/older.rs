@@ -35,7 +35,7 @@ impl<'t> Older<'t> {
         for &turn in &turns[..cut] {
             wanted[turn.index()] = true;
         }
-        let settled = guard::allowed_told_drops(context, wanted);
+        let settled = guard::allowed_summarized_drops(context, wanted);
         let dropped: Vec<TurnId> = turns
             .iter()
             .copied()

@@ -160,7 +160,7 @@ fn outputs_can_be_described_or_keep_their_head_and_tail() {
 }
 
 #[test]
-fn results_that_share_a_turn_with_the_boundarys_words_stand_before_them() {
+fn results_that_share_a_turn_with_the_boundarys_words_come_before_them() {
     let big = "o".repeat(300);
     let body = serde_json::json!({"messages": [
         {"role": "user", "content": "task"},

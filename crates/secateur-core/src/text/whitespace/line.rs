@@ -99,11 +99,11 @@ impl Line {
         if self.words > MAX_GUTTER_WORDS || !is_gutter {
             self.has_left_gutter = true;
         }
-        !self.has_left_gutter || self.is_behind_number()
+        !self.has_left_gutter || self.is_after_number()
     }
 
     /// Behind `12:`, `12)`, `12|`, `12-`, wherever in the line: matches and blame lists have code there.
-    fn is_behind_number(&self) -> bool {
+    fn is_after_number(&self) -> bool {
         matches!(self.last, Some(':' | ')' | '|' | '-' | '→'))
             && self
                 .before_last

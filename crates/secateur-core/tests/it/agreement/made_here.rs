@@ -72,7 +72,7 @@ fn openclaw_aggressive_clears_all_but_the_last_three_and_never_grows() {
 }
 
 #[test]
-fn beskar_summarises_what_lies_before_the_window_and_keeps_the_last_user() {
+fn beskar_summarises_what_comes_before_the_window_and_keeps_the_last_user() {
     let body = body(&session(&[500; 10]));
     let settings = ["summarized-turns.max_turns=4".to_owned()];
     let outcome = run(&body, &policy("beskar-summarize", &settings));

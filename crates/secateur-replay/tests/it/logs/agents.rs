@@ -25,7 +25,7 @@ fn a_log_of_claude_code_is_read_and_the_clients_own_messages_are_left_out() {
 }
 
 #[test]
-fn writes_for_an_hour_are_told_apart() {
+fn writes_for_an_hour_are_distinguished() {
     let folder = folder();
     let path = folder.path().join("s1.jsonl");
     let mut log = claude_code();

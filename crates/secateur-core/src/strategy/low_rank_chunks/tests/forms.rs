@@ -179,7 +179,7 @@ fn expected(form: &Form, found: &str) -> String {
 }
 
 #[test]
-fn every_form_keeps_exact_bytes_wherever_the_question_stands() {
+fn every_form_keeps_exact_bytes_wherever_the_question_is() {
     let cue = format!("Question: {QUESTION}");
     for form in &FORMS {
         for dialect in Dialect::ALL {
