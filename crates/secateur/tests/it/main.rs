@@ -15,6 +15,7 @@ mod replay;
 mod replay_logs;
 mod served;
 mod show;
+#[cfg(unix)]
 mod snapshots;
 
 /// The program.
