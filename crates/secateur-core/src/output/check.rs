@@ -51,7 +51,7 @@ impl Rule {
         match self {
             Self::NoTurns => "there is no turn: at least one is required",
             Self::FirstTurnNotUser => "the first turn must be the user's",
-            Self::CallWithoutResult => "a tool call has no result right behind it",
+            Self::CallWithoutResult => "a tool call has no result right after it",
             Self::ResultWithoutCall => "a tool result answers no call right before it",
             Self::DuplicateCallId => "two tool calls share one id: ids must be unique",
             Self::ResultNotFirst => "tool results must come before text in their turn",
@@ -59,7 +59,7 @@ impl Rule {
             Self::EmptyText => "a text or content is empty",
             Self::UnknownRole => "the provider knows no such role",
             Self::ReasoningWithoutFollower => {
-                "a reasoning item lacks the item that belongs behind it"
+                "a reasoning item lacks the item that must follow it"
             }
         }
     }
