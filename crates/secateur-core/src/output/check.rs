@@ -58,9 +58,7 @@ impl Rule {
             Self::CallAfterModelTurn => "a tool call must follow a user turn or tool results",
             Self::EmptyText => "a text or content is empty",
             Self::UnknownRole => "the provider knows no such role",
-            Self::ReasoningWithoutFollower => {
-                "a reasoning item lacks the item that must follow it"
-            }
+            Self::ReasoningWithoutFollower => "a reasoning item lacks the item that must follow it",
         }
     }
 }
