@@ -50,7 +50,7 @@ fn operating_system_len(bytes: &[u8], from: usize) -> usize {
     from
 }
 
-/// Whether escapes may be in `bytes`: a fast look for the bytes they begin with.
+/// Whether escapes may be in `bytes`: a fast search for the bytes they begin with.
 pub(super) fn may_hold_escapes(bytes: &[u8]) -> bool {
     memchr::memchr2(0x1b, b'^', bytes).is_some()
 }

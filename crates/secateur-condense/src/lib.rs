@@ -133,7 +133,7 @@ pub fn condense(text: &str, budget: &Budget) -> Option<Condensed> {
     smaller.then_some(condensed)
 }
 
-/// Lines that tell how a run ended come before all others, whatever the kind; data and pages have none.
+/// Lines that show how a run ended come before all others, whatever the kind; data and pages have none.
 fn keep_outcome(text: &str, layout: &mut kind::Layout) {
     if matches!(layout.kind, OutputKind::Json | OutputKind::Html) {
         return;

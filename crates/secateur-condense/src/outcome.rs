@@ -1,4 +1,4 @@
-//! The lines of an output that tell how it ended: passed and failed tests, exit codes other than 0, errors, panics,
+//! The lines of an output that show how it ended: passed and failed tests, exit codes other than 0, errors, panics,
 //! the result of a build. Found by the rules that weigh a log's lines.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ const REPORT: u16 = 60;
 /// Least score of a line that mentions trouble without reporting it.
 const MENTION: u16 = 15;
 
-/// What a line tells about how a run ended.
+/// What a line says about how a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tells {
     /// An error, a panic, an exit code other than 0.
@@ -152,7 +152,7 @@ fn tells(line: &str, traits: &Traits) -> Option<Tells> {
     (traits.score >= MENTION).then_some(Tells::Mention)
 }
 
-/// How lines begin that tell of passed or failed tests without a number.
+/// How lines begin that report passed or failed tests without a number.
 const STARTS_OF_TESTS: [&str; 9] = [
     "ok  ",
     "ok\t",
@@ -165,7 +165,7 @@ const STARTS_OF_TESTS: [&str; 9] = [
     "Test Files",
 ];
 
-/// How lines begin that tell how a build or another step ended.
+/// How lines begin that say how a build or another step ended.
 const STEPS: [&str; 8] = [
     "Finished ",
     "BUILD ",
@@ -177,7 +177,7 @@ const STEPS: [&str; 8] = [
     "0 issues",
 ];
 
-/// Words that tell it anywhere in a short line.
+/// Words that say it anywhere in a short line.
 const STEP_WORDS: [&str; 7] = [
     "finished in ",
     "built in ",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_run_is_told_by_its_first_failure_and_its_summary() {
+    fn a_failed_run_is_shown_by_its_first_failure_and_its_summary() {
         let passing: String = (1..400)
             .map(|n| format!("test parse::case_{n} ... ok\n"))
             .collect();

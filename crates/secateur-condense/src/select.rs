@@ -41,7 +41,7 @@ pub(super) fn select(
     kept
 }
 
-/// Keeps what costs no more than the mark that would stand in its place.
+/// Keeps what costs no more than the mark that would replace it.
 fn close_small_gaps(units: &[Unit], kept: &mut [bool], mark_chars: usize) {
     let mut at = 0;
     while at < units.len() {

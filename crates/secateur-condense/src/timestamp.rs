@@ -40,7 +40,7 @@ pub(super) fn timestamp_len(line: &[u8]) -> usize {
     0
 }
 
-/// What stands before the text of a log's lines.
+/// What comes before the text of a log's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prefix {
     None,

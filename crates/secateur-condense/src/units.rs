@@ -18,9 +18,9 @@ pub(super) struct Unit {
     pub lines: u32,
     /// How much it is worth; 0 is never chosen for its own sake.
     pub value: u32,
-    /// Equal for units that look alike; 0 is like nothing.
+    /// Equal for units of the same shape; 0 is equal to none.
     pub shape: u64,
-    /// What stands before it when its predecessor is kept but does not touch it.
+    /// What comes before it when its predecessor is kept but does not touch it.
     pub glue: Glue,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Splitting {
 }
 
 impl Splitting {
-    /// Looks at the first lines for a prefix and at the whole text for escapes.
+    /// Searches the first lines for a prefix and the whole text for escapes.
     pub(super) fn of(text: &str, max_chars: usize) -> Self {
         let bytes = text.as_bytes();
         let lines: Vec<&[u8]> = bytes
@@ -107,7 +107,7 @@ pub(super) fn split_lines(text: &str, splitting: Splitting) -> Vec<Unit> {
     units
 }
 
-/// The end of the line that begins at `start`: behind `\n`, or behind a `\r` that rewrites the line.
+/// The end of the line that begins at `start`: after `\n`, or after a `\r` that rewrites the line.
 fn line_end(bytes: &[u8], start: usize) -> usize {
     let rest = &bytes[start..];
     let Some(end) = memchr::memchr2(b'\n', b'\r', rest) else {

@@ -11,7 +11,7 @@ pub(super) enum Role {
     TroubleCount,
     /// Part of a summary after a number (`41 passed`), else nothing.
     PlainCount,
-    /// Counts only directly behind these words (`not` before `found`).
+    /// Counts only directly after these words (`not` before `found`).
     Behind(&'static str),
     /// Counts only directly before these words (`out` after `timed`).
     Before(&'static str),

@@ -1,7 +1,7 @@
 //! The engine against parsers, in one run: `cargo bench -p secateur-core --bench engine`.
 //!
 //! Prints, for bodies of 20 KB, 200 KB and 2 MB full of escaped code, the median time of each way to
-//! look at a body, and the ratios that matter. `--write` puts them into `benches/RESULTS.md`.
+//! read a body, and the ratios that matter. `--write` puts them into `benches/RESULTS.md`.
 //! A harness of its own, because the result is the ratio of medians taken in turns, not a time.
 
 #![expect(
@@ -28,7 +28,7 @@ const SIZES: [(&str, usize); 3] = [("20 KB", 20_000), ("200 KB", 200_000), ("2 M
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// One way to look at a body.
+/// One way to read a body.
 struct Way {
     name: &'static str,
     run: fn(&[u8], &Policy),

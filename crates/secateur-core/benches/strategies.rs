@@ -30,7 +30,7 @@ use secateur_core::{Request, prune};
 use secateur_testkit::session::agent_session;
 
 /// Strategies that plan a request from scratch, in an order in which each still finds work: those
-/// that point to other results behind those that cut results, those that drop turns last.
+/// that point to other results after those that cut results, those that drop turns last.
 const PLANNED: [&str; 9] = [
     "old-tool-results",
     "long-messages",
@@ -43,7 +43,7 @@ const PLANNED: [&str; 9] = [
     "turns-outside-window",
 ];
 
-/// Limits that leave something for the strategies behind, as shares of the turns in percent.
+/// Limits that leave something for the later strategies, as shares of the turns in percent.
 const SHARES: [(&str, usize); 3] = [
     ("unimportant-turns", 80),
     ("summarized-turns", 60),
@@ -70,7 +70,7 @@ fn policy(ids: &[&str], turns: usize) -> Policy {
         "m7.min_body_chars=0".to_owned(),
         format!("m7.strategies={ids:?}"),
     ];
-    // The newest half of the outputs is left for the strategies behind: 1,000 turns hold some 400,000
+    // The newest half of the outputs is left for the later strategies: 1,000 turns hold some 400,000
     // tokens of them.
     settings.push(format!(
         "unprotected-tool-outputs.protect_tokens={}",
@@ -269,7 +269,7 @@ fn per_turn(out: &mut String, rounds: usize) {
     }
 }
 
-/// Runs one way again and again, alone or for a profiler, and tells the fastest time:
+/// Runs one way again and again, alone or for a profiler, and prints the fastest time:
 /// `--only stale-results --turns 1000 --runs 200`.
 /// A chat whose every turn brings chunks. Chats of other lengths have other words: none was ranked with another one.
 fn retrieval_chat(turns: usize) -> Vec<u8> {
@@ -359,7 +359,7 @@ fn only(name: &str) {
     println!("{name}: {:.3} ms, {per_turn:.2} µs a turn", fastest / 1e6);
 }
 
-/// What stands behind this name on the command line.
+/// What follows this name on the command line.
 fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|arg| arg != name).nth(1)
 }

@@ -3,7 +3,7 @@
 //! The strategies that work on arrival form a chain over one text, line by line. What they do is a
 //! selection of the text's own bytes plus notes, so it becomes one rewrite of the part.
 //!
-//! A text is looked at as its literal spells it, so that nothing is decoded for most of them; see [`Spelling`].
+//! Most texts are read in the spelling of their literal, without decoding; see [`Spelling`].
 //!
 //! **Invariant:** what is decided for a part depends on it and on what came before it, never on what
 //! comes later. So the decision is the same in every later request.
@@ -15,22 +15,22 @@ use crate::read::view::PartId;
 
 /// A strategy's memory of what has arrived so far.
 pub trait Arrivals {
-    /// Looks at a result that has just arrived; may shorten its text.
+    /// Takes in a result that has just arrived; may shorten its text.
     fn result(&mut self, context: &PlanContext<'_, '_>, part: PartId, text: &mut ArrivalText<'_>);
 
-    /// Whether it looks for more in such a result than [`Spelling::Json`] lets it see.
+    /// Whether it needs the decoded text of such a result: [`Spelling::Json`] is not enough.
     fn wants_decoded(&self, _scene: &PlanContext<'_, '_>, _part: PartId) -> bool {
         false
     }
 
-    /// Looks at a call that has just arrived.
+    /// Takes in a call that has just arrived.
     fn call(&mut self, _scene: &PlanContext<'_, '_>, _part: PartId) {}
 
     /// The part's text is not there any more.
     fn forget(&mut self, _part: PartId) {}
 }
 
-/// The strategies that work on arrival, one behind the other.
+/// The strategies that work on arrival, one after the other.
 pub(crate) struct Chain<'o> {
     links: Vec<Box<dyn Arrivals + 'o>>,
     scratch: ScanScratch,

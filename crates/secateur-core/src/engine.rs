@@ -30,6 +30,7 @@ use crate::request::Request;
 
 /// What goes out, and what was done.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome<'a> {
     /// The output. Borrowed: it is the input, the same bytes.
     pub body: Cow<'a, [u8]>,
@@ -385,7 +386,7 @@ fn m7_is_eligible(view: &View<'_>, policy: &Policy) -> bool {
         || (view.body().len() > limit && view.body_chars() > limit)
 }
 
-/// Whether the request with the first `visible` turns was eligible. What stands outside the list of
+/// Whether the request with the first `visible` turns was eligible. What is outside the list of
 /// turns is taken to have been there from the start.
 fn m7_was_eligible(view: &View<'_>, policy: &Policy, visible: u32) -> bool {
     let Some(last) = visible.checked_sub(1).map(TurnId) else {

@@ -1,9 +1,9 @@
 //! The Secateur engine: bytes and a policy in, bytes and a report out.
 //!
 //! ```text
-//!  bytes ─read─► View ─plan─► Plan ─guards─► Plan ─lower─► Splices ─apply─► bytes ─verify─► Outcome
-//!        read/        strategy/      plan/          output/                  output/
-//!                     at the policy's cadence (cadence/), by the provider's prices (cost/)
+//!  bytes ─read─► View ─plan─► Plan ─settle─► Settled ─seal─► Sealed ─lower─► Splices ─apply─► bytes ─verify─► Outcome
+//!        read/        strategy/     plan/             output/        output/                  output/
+//!                     when: cadence/, whether it pays: cost/
 //! ```
 //!
 //! [`prune`] never fails: on any doubt the original bytes go out, and the report says why.

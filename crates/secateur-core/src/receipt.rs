@@ -149,7 +149,7 @@ impl Counts {
             let all = tokens(chars);
             let share = |at: usize| {
                 let at = if at > 0 {
-                    at + report.bytes_behind_turns
+                    at + report.bytes_after_turns
                 } else {
                     0
                 };

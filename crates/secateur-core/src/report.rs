@@ -48,6 +48,7 @@ pub enum EngineError {
 
 /// Sizes of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Size {
     /// Bytes of the body.
     pub bytes: usize,
@@ -59,6 +60,7 @@ pub struct Size {
 
 /// What was done to a request and why. Holds no prompt text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// How it ended.
     pub verdict: Verdict,
@@ -86,10 +88,10 @@ pub struct Report {
     pub beta: Option<&'static str>,
     /// What the provider's cache holds of it, if nothing has expired.
     pub cached: Cached,
-    /// Bytes of the input behind the list of turns: the system prompt and tools may stand there, which a
+    /// Bytes of the input after the list of turns: the system prompt and tools may be there, which a
     /// prompt has before all turns.
     #[serde(skip)]
-    pub bytes_behind_turns: usize,
+    pub bytes_after_turns: usize,
     /// The model's prices and cache rules.
     #[serde(skip)]
     pub terms: Terms,
@@ -106,7 +108,7 @@ pub struct Report {
     /// What was cut, where, by whom and why.
     pub cuts: Vec<Cut>,
     /// What was left alone, where, by whom and why.
-    pub left: Vec<Left>,
+    pub left: Vec<Skipped>,
     /// The same as edits and skips, for programs that hold the view.
     #[serde(skip)]
     pub plan: Plan,
@@ -114,8 +116,9 @@ pub struct Report {
 
 /// What M3 did to a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Compress {
-    /// Characters of the body as it came.
+    /// Characters of the incoming body.
     pub chars_before: usize,
     /// Characters of the body as sent.
     pub chars_after: usize,
@@ -142,6 +145,7 @@ impl Compress {
 
 /// A place in the list of turns. All counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
 pub struct Place {
     /// Element of the list (`messages[3]`); `None` for the request or the system prompt.
     pub message: Option<usize>,
@@ -151,11 +155,12 @@ pub struct Place {
 
 /// One edit as it is shown to people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Cut {
     /// Where.
     #[serde(flatten)]
     pub place: Place,
-    /// Who spoke.
+    /// The role of the turn.
     pub role: Option<Role>,
     /// What was done.
     pub action: &'static str,
@@ -167,13 +172,14 @@ pub struct Cut {
     pub chars_before: usize,
     /// Characters of text afterwards.
     pub chars_after: usize,
-    /// Stands for the text that was there, where the policy gives out ids.
+    /// The id of the text that was cut, if the policy asks for ids.
     pub recall: Option<RecallId>,
 }
 
 /// One skip as it is shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Left {
+#[non_exhaustive]
+pub struct Skipped {
     /// Where.
     #[serde(flatten)]
     pub place: Place,
@@ -216,7 +222,7 @@ impl Cut {
     }
 }
 
-impl Left {
+impl Skipped {
     fn of(view: &View<'_>, skip: &Skip) -> Self {
         Self {
             place: place(view, skip.target).0,
@@ -288,7 +294,7 @@ impl Report {
             account: findings.account,
             beta: findings.beta,
             cached: findings.cached,
-            bytes_behind_turns: before.bytes - list_end,
+            bytes_after_turns: before.bytes - list_end,
             terms: findings.terms,
             compress: after
                 .filter(|_| winner == Some(Mechanic::M3))
@@ -303,7 +309,11 @@ impl Report {
             missing_summaries: plan.wants.iter().map(|want| want.key).collect(),
             ignored_keys: policy.ignored_keys(),
             cuts: cuts.map(|(edit, id)| Cut::of(view, edit, id)).collect(),
-            left: plan.skips.iter().map(|skip| Left::of(view, skip)).collect(),
+            left: plan
+                .skips
+                .iter()
+                .map(|skip| Skipped::of(view, skip))
+                .collect(),
             plan,
         }
     }
@@ -328,7 +338,7 @@ impl Report {
             account: None,
             beta: None,
             cached: Cached::default(),
-            bytes_behind_turns: 0,
+            bytes_after_turns: 0,
             terms: Terms::of(None, None),
             compress: None,
             claim: None,

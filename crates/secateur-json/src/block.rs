@@ -1,4 +1,4 @@
-//! Sixteen bytes at a time: where the bytes are that need a look.
+//! Sixteen bytes at a time: where the bytes are that need handling.
 //!
 //! Each question is answered by a mask with one bit for each byte. **Invariant:** its lowest bit is exact;
 //! bits above it may be missing or too many, so only the lowest is used.
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_byte_that_needs_a_look_is_found_whatever_stands_around_it() {
+    fn the_first_byte_that_needs_handling_is_found_whatever_surrounds_it() {
         let plain = [0x20, b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xdc, 0xff];
         for filler in plain {
             for marked in 0..=255 {

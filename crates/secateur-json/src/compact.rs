@@ -25,7 +25,7 @@ pub fn compact_chars(json: &str) -> usize {
     chars
 }
 
-/// Reads a string literal from behind its opening quote: where it ends, and its characters.
+/// Reads a string literal from after its opening quote: where it ends, and its characters.
 fn string_chars(bytes: &[u8], mut at: usize) -> (usize, usize) {
     if let Some((end, excess)) = closing_quote_of_compact(bytes, at) {
         // Raw bytes less those that continue a character.

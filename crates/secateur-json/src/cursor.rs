@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Another cursor at the same place, to look ahead.
+    /// Another cursor at the same position, to read ahead.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self { ..*self }
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         self.at = skip_space(self.body.as_bytes(), self.at);
     }
 
-    /// The kind of the next value; the cursor then stands on its first byte.
+    /// The kind of the next value; the cursor is then at its first byte.
     ///
     /// # Errors
     /// No value starts here.

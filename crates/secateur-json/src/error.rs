@@ -1,4 +1,4 @@
-//! What can be wrong with a body before its meaning is looked at.
+//! What can be wrong with the syntax of a body.
 
 /// A body that is not one JSON value within the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Writing text of our own into a JSON string literal.
+//! Writing text into a JSON string literal.
 
 use std::fmt::Write;
 

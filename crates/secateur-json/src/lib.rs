@@ -2,7 +2,7 @@
 //!
 //! A [`Cursor`] walks the body once, validates as it goes, and hands out spans. A [`JsonStr`] is a
 //! string literal that was found: its raw bytes stay where they are, its decoded text is made only
-//! when somebody asks, and an [`OffsetMap`] leads from a place in the decoded text back to the raw
+//! on request, and an [`OffsetMap`] maps offsets in the decoded text back to the raw
 //! bytes, so that a cut next to `caf\u00e9` leaves the escape as it was.
 
 mod block;

@@ -10,7 +10,7 @@ pub struct LineBuffer {
     line_ends: Vec<u32>,
 }
 
-/// A decoded text, which is UTF-8, and where its lines end (behind their newlines); the last one may end
+/// A decoded text, which is UTF-8, and where its lines end (after their newlines); the last one may end
 /// without.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodedLines<'t> {

@@ -63,7 +63,7 @@ impl Task for LongLiteral<'_> {
             let window = match rest.first_chunk() {
                 Some(window) => window,
                 None => {
-                    // Behind the end stand control characters, so that a literal that goes on is given up.
+                    // The padding after the end is control characters, so that a literal that goes on is given up.
                     last[..rest.len()].copy_from_slice(rest);
                     &last
                 }

@@ -1,9 +1,9 @@
-//! The lines of a string literal where it stands, without decoding it.
+//! The lines of a string literal in place, without decoding it.
 //!
 //! For literals that are [`Spelled`](super::Spelled) as usual: every escape has two bytes and stands for one.
 
-/// Tells where each line of a literal ends, behind its escaped newline, and how many escapes stand before there.
-/// What follows the last newline is a line without end, and not told.
+/// Reports where each line of a literal ends, after its escaped newline, and how many escapes come before there.
+/// What follows the last newline is a line without end, and not reported.
 pub fn spelled_line_ends(raw: &[u8], found: impl FnMut(usize, usize)) {
     machine::line_ends(raw, found);
 }
@@ -76,7 +76,7 @@ mod machine {
             self.carry = escapes >> 63;
             let mut newlines = escaped & letters_n::<L>(window);
             while newlines != 0 {
-                // The newline's own escape stands before its letter.
+                // The newline's own escape comes before its letter.
                 let up_to = newlines ^ (newlines - 1);
                 let before = self.escapes + (escapes & up_to).count_ones() as usize;
                 (self.found)(at + newlines.trailing_zeros() as usize + 1, before);

@@ -1,7 +1,7 @@
-//! Where bytes of a text stand in its literal, for many of them in one pass.
+//! Positions of a text's bytes in its literal, for many of them in one pass.
 //!
 //! For literals that are [`Spelled`](super::Spelled) as usual: every escape has two bytes and stands for one. So a
-//! byte of the text stands as many bytes later as escapes stand before it.
+//! byte of the text is as many bytes later as escapes come before it.
 
 use super::vector::{Lanes, Task, at_best};
 use super::window::{WINDOW, backslashes, escapes};
@@ -56,7 +56,7 @@ impl Task for Offsets<'_, '_> {
     }
 }
 
-/// Where in a window a byte of the text stands, counted from the first one in it.
+/// The position of a byte of the text in a window, counted from the first one in it.
 #[inline(always)]
 fn place_in_window(byte: usize, mut escapes: u64) -> usize {
     let mut place = byte;
@@ -78,7 +78,7 @@ mod tests {
     use crate::vector::Lanes16;
 
     proptest::proptest! {
-        /// Many offsets at once are what one after the other is.
+        /// Many offsets at once give what they give one by one.
         #[test]
         fn offsets_lead_to_where_a_walk_leads(
             pieces in proptest::collection::vec(0..PIECES.len(), 0..160),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_of_a_text_is_found_and_none_behind_it_or_out_of_order() {
+    fn every_byte_of_a_text_is_found_and_none_after_it_or_out_of_order() {
         for pad in 0..70 {
             let raw = "x".repeat(pad) + "\\n\\\\\\\\n\\\"" + &"y".repeat(130 - pad) + "\\n";
             let quoted = format!("\"{raw}\"");

@@ -1,20 +1,20 @@
-//! How far decoding gets in one step: to the next backslash, or over as many bytes as are looked at together.
+//! How far decoding gets in one step: to the next backslash, or over as many bytes as are read together.
 //!
 //! Work on a literal is [`Work`], written once for every machine's [`Steps`].
 
 /// Bytes in a step.
 pub(super) const STEP: usize = 64;
 
-/// What a machine tells of a literal at once.
+/// What one vector step finds out about a literal.
 pub(super) trait Steps {
-    /// How many bytes stand before the first backslash.
+    /// How many bytes come before the first backslash.
     fn plain_run(step: &[u8; STEP]) -> usize;
 
-    /// How many bytes stand before the first that is a backslash or beyond ASCII.
+    /// How many bytes come before the first that is a backslash or beyond ASCII.
     fn plain_ascii_run(step: &[u8; STEP]) -> usize;
 
     /// Goes over a literal from a character's first byte on, until so many bytes or characters of text have passed;
-    /// or less far, where this takes more than a look.
+    /// or less far, if that takes more than one step.
     fn stride(raw: &[u8], unit: Unit, most: usize) -> Passed;
 }
 
@@ -150,7 +150,7 @@ mod machine {
     #[inline(always)]
     fn place_of_nth(mut bits: u64, count: usize) -> usize {
         let (mut left, mut place) = (count as u32, 0);
-        // It stands in the upper half if the lower one has too few.
+        // It is in the upper half if the lower one has too few.
         for half in [32, 16, 8, 4, 2, 1] {
             let lower = (bits & (u64::MAX >> (64 - half))).count_ones();
             let is_above = u32::from(lower <= left);

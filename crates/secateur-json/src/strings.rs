@@ -1,4 +1,4 @@
-//! The inner loop of the scanner: to the next byte of a string that needs a look.
+//! The inner loop of the scanner: to the next byte of a string that needs handling.
 
 use super::block::{BLOCK, Block, first};
 use super::step::{Steps, Work, do_at_best};
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_first_special_byte_wherever_it_stands() {
+    fn finds_the_first_special_byte_wherever_it_is() {
         for special in [b'"', b'\\', 0x00, 0x1f, b'\n'] {
             for at in 0..40 {
                 let mut bytes = vec![b'a'; 40];

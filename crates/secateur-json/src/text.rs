@@ -55,7 +55,7 @@ impl JsonStr {
         self.excess.bytes > 0
     }
 
-    /// The text where it stands, if everything that is escaped must be, and is in its short form.
+    /// The text in place, if everything that is escaped must be, and is in its short form.
     pub fn spelled_as_usual(self, body: &str) -> Option<Spelled<'_>> {
         (!self.excess.has_others).then(|| Spelled {
             raw: self.raw(body),
@@ -63,20 +63,20 @@ impl JsonStr {
         })
     }
 
-    /// How many characters (Unicode scalar values) the decoded text has. Looks at nothing.
+    /// How many characters (Unicode scalar values) the decoded text has. Reads nothing.
     #[must_use]
     pub fn chars(self) -> usize {
         self.span.len() - self.excess.chars as usize
     }
 
-    /// How many characters the literal has with its quotes, if a compact writer would spell it as it is. Looks at
+    /// How many characters the literal has with its quotes, if a compact writer would spell it as it is. Reads
     /// nothing.
     pub fn compact_chars(self) -> Option<usize> {
         let continuing = (self.excess.chars - self.excess.bytes) as usize;
         (!self.excess.has_others).then(|| self.span.len() - continuing + 2)
     }
 
-    /// How many bytes the decoded text has. Looks at nothing.
+    /// How many bytes the decoded text has. Reads nothing.
     #[must_use]
     pub fn decoded_len(self) -> usize {
         self.span.len() - self.excess.bytes as usize
@@ -181,7 +181,7 @@ impl JsonStr {
     }
 
     /// Puts offsets in the body in the place of offsets in the decoded text, which ascend. `None` if one of them lies
-    /// inside a character or behind the end, or they do not ascend.
+    /// inside a character or after the end, or they do not ascend.
     pub fn body_offsets(self, body: &str, offsets: &mut [usize]) -> Option<()> {
         #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         {
@@ -293,7 +293,7 @@ pub struct OffsetMap<'a> {
 
 impl OffsetMap<'_> {
     /// The body offset of the character that starts at byte `decoded` of the decoded text (its end
-    /// included). `None` if that lies inside a character, behind the end, or before the last
+    /// included). `None` if that lies inside a character, after the end, or before the last
     /// offset asked for.
     pub fn body_offset(&mut self, decoded: usize) -> Option<u32> {
         if decoded < self.decoded_at {

@@ -32,8 +32,8 @@ pub(super) fn make_room(out: &mut Vec<u8>, raw_len: usize) {
     }
 }
 
-/// Writes the decoded text of `raw` to `out`, where there is room for it, and tells where each line of it ends
-/// (behind the newline). Returns how many bytes were written.
+/// Writes the decoded text of `raw` to `out`, where there is room for it, and reports where each line of it ends
+/// (after the newline). Returns how many bytes were written.
 pub(super) fn unescape(raw: &[u8], out: &mut [u8], line_ends: impl FnMut(usize)) -> usize {
     do_at_best(Unescape {
         raw,
@@ -63,7 +63,7 @@ impl<F: FnMut(usize)> Work for Unescape<'_, F> {
             let step = raw[from..].first_chunk::<STEP>();
             let room = out[to..].first_chunk_mut::<STEP>();
             if let (Some(step), Some(room)) = (step, room) {
-                // Whatever stands behind a backslash is written over.
+                // Whatever comes after a backslash is written over.
                 *room = *step;
                 let plain = S::plain_run(step);
                 from += plain;
@@ -98,7 +98,7 @@ impl<F: FnMut(usize)> Work for Unescape<'_, F> {
 }
 
 /// Walks on from a place in a literal, given as raw and decoded offset, to the decoded offset `wanted` or
-/// behind it, if a character reaches over it; stops at the end of the literal.
+/// after it, if a character reaches over it; stops at the end of the literal.
 pub(super) fn walk(raw: &[u8], at: (usize, usize), wanted: usize) -> (usize, usize) {
     let walk = Walk { raw, at, wanted };
     if wanted.saturating_sub(at.1) <= STEP {
@@ -138,7 +138,7 @@ impl Work for Walk<'_> {
     }
 }
 
-/// Over what stands before the next escape, and over that, unless `ahead` bytes of text come first.
+/// Over what comes before the next escape, and over that, unless `ahead` bytes of text come first.
 #[inline(always)]
 fn walk_a_step<S: Steps>(raw: &[u8], at: (usize, usize), ahead: usize) -> (usize, usize) {
     let plain = match raw[at.0..].first_chunk::<STEP>() {

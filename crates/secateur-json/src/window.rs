@@ -10,7 +10,7 @@ pub(super) use super::vector::WINDOW;
 /// Bytes in a short literal's window.
 pub(super) const BLOCK: usize = 16;
 
-/// Bit `n` of each mask speaks of byte `n`.
+/// Bit `n` of each mask is about byte `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) quotes: u64,
@@ -80,7 +80,7 @@ pub(super) fn letters_u<L: Lanes>(bytes: &[u8; WINDOW]) -> u64 {
     L::mask(bytes, |lanes| lanes.equal(b'u'))
 }
 
-/// The place of the first quote, if nothing but plain ASCII stands before it.
+/// The place of the first quote, if nothing but plain ASCII comes before it.
 #[inline(always)]
 pub(super) fn plain_until_quote(bytes: &[u8; BLOCK]) -> Option<usize> {
     let lanes = Lanes16::load(bytes);
@@ -91,12 +91,12 @@ pub(super) fn plain_until_quote(bytes: &[u8; BLOCK]) -> Option<usize> {
     (quotes != 0 && others & before == 0).then_some(quotes.trailing_zeros() as usize)
 }
 
-/// Which of these backslashes escape something; what each escapes is the byte behind it. `carry` is 1 if the last
+/// Which of these backslashes escape something; what each escapes is the byte after it. `carry` is 1 if the last
 /// byte of the window before escapes the first one of this.
 ///
 /// In a run of backslashes every second one escapes, from its first on: at even places in runs that start at
 /// an even place, at odd places in the others. Adding its first bit to a run turns all of it to zero, which
-/// tells the two kinds of runs apart.
+/// distinguishes the two kinds of runs.
 #[inline(always)]
 pub(super) fn escapes(backslashes: u64, carry: u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;

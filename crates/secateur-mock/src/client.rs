@@ -8,6 +8,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
 use secateur_core::Dialect;
+use serde_json::json;
 
 /// An HTTP client.
 pub type TestClient = Client<HttpConnector, Full<Bytes>>;
@@ -99,6 +100,40 @@ pub fn path(dialect: Dialect, stream: bool) -> &'static str {
 #[must_use]
 pub fn chat() -> String {
     conversation(Dialect::OpenaiChat, 3, false)
+}
+
+/// How many results of [`tool_session`] are long.
+pub const LONG_RESULTS: usize = 5;
+
+/// A request of a coding agent with eight tool calls. `result_text` gives the first [`LONG_RESULTS`] results; those
+/// after them are short.
+#[must_use]
+pub fn tool_session(result_text: impl Fn(usize) -> String) -> String {
+    let mut messages = vec![json!({"role": "user", "content": "go"})];
+    for at in 0..8 {
+        let id = format!("t{at}");
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": "bash", "input": {"command": at.to_string()}}]}));
+        let text = if at < LONG_RESULTS {
+            result_text(at)
+        } else {
+            "new".to_owned()
+        };
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": text}]}));
+    }
+    let tools = json!([{"name": "bash", "input_schema": {"type": "object"}}]);
+    json!({"model": "claude-haiku-4-5", "max_tokens": 10, "messages": messages, "tools": tools})
+        .to_string()
+}
+
+/// The ids of cut texts in a pruned body, in order.
+#[must_use]
+pub fn recall_ids(body: &[u8]) -> Vec<String> {
+    let body = String::from_utf8_lossy(body);
+    let ids = body.split("[recall:").skip(1);
+    ids.filter_map(|rest| Some(rest.split_once(']')?.0.to_owned()))
+        .collect()
 }
 
 /// A conversation of so many turns, spelled in an unusual way so that a body which was parsed and

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// See the module. Written as `key=value` pairs separated by `;`.
+/// How the provider misbehaves for one request. Written as `key=value` pairs separated by `;`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conduct {
     /// `delay=MS`: wait before the response's head.

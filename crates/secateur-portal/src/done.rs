@@ -56,7 +56,7 @@ impl Deed {
     }
 }
 
-/// See the module.
+/// What a form has just done, for the notice on the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) deed: Deed,

@@ -19,6 +19,7 @@ mod numbers;
 mod pages;
 mod plan;
 mod portal;
+mod portal_error;
 mod query;
 mod refuse;
 mod refused;
@@ -30,4 +31,5 @@ mod visit;
 
 pub use access::PortalToken;
 pub use catalog::{Catalog, MechanicInfo, WorkloadInfo};
-pub use portal::{Portal, PortalError, PortalOptions};
+pub use portal::{Portal, PortalOptions};
+pub use portal_error::PortalError;

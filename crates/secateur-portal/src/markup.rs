@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 
 use secateur_ledger::shown::{is_unseen, spell};
 
-/// See the module.
+/// Escaped text and tags, which a template inserts unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Markup(String);
 

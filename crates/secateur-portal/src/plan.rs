@@ -107,7 +107,7 @@ pub(crate) struct Left {
     pub(crate) count: String,
 }
 
-/// See the module.
+/// The parts of a row's report that pages show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PlanView {
     pub(crate) verdict: String,

@@ -16,6 +16,7 @@ use secateur_proxy::{PageBody, Pages, is_page_path};
 use crate::access::{Attempts, PortalToken, Session, Sessions, client, is_own_form, port};
 use crate::catalog::Catalog;
 use crate::done::Done;
+use crate::portal_error::PortalError;
 use crate::refused::{Made, Refused};
 use crate::shell::{Section, Shell};
 use crate::visit::{Visit, cookie_lines, cookie_name, cookies};
@@ -25,23 +26,6 @@ const CSS: &str = include_str!("../assets/portal.css");
 /// Forms are small.
 const MAX_FORM_BYTES: usize = 16 << 10;
 const HOUR: i64 = 3_600_000;
-
-/// Why there is no portal.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PortalError {
-    /// Anybody could see and switch.
-    #[error(
-        "{0} is reachable from other machines and the portal has no token: set [portal] token_env, or listen on 127.0.0.1"
-    )]
-    Open(SocketAddr),
-    /// It could be guessed.
-    #[error("the portal's token is shorter than {0} characters")]
-    ShortToken(usize),
-    /// No keys can be made.
-    #[error("the machine gives no random bytes")]
-    NoRandomness,
-}
 
 /// How the portal is reached.
 #[derive(Clone, Debug)]
@@ -73,7 +57,7 @@ impl PortalOptions {
     }
 }
 
-/// See the module.
+/// Serves the pages over one ledger.
 #[derive(Debug)]
 pub struct Portal {
     pub(crate) ledger: Ledger,

@@ -23,7 +23,7 @@ pub(crate) struct NavLink {
     pub(crate) is_current: bool,
 }
 
-/// See the module.
+/// What the layout of every page needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Shell {
     pub(crate) section: Section,

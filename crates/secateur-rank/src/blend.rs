@@ -15,7 +15,7 @@ pub struct Weights {
     /// Runs of letters that the chunk shares with the question, where there is no likeness of meaning: both
     /// find other words for the same. Default 0.8.
     pub letters: f32,
-    /// Neighbouring words of the question that stand close in the text. Default 0.2.
+    /// Neighbouring words of the question that are close in the text. Default 0.2.
     pub nearness: f32,
     /// A text that opens with the subject of a title that matches. Default 0.8.
     pub opening: f32,

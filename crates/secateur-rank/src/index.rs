@@ -28,7 +28,7 @@ pub(crate) struct Counts {
     pub(crate) title: Vec<u32>,
     /// Distinct names in the text, and the terms of the title, without terms of the question.
     pub(crate) names: Vec<u32>,
-    /// How close neighbouring words of the question stand in the text: 0 (apart) to 1 (side by side).
+    /// How close neighbouring words of the question are in the text: 0 (apart) to 1 (side by side).
     pub(crate) nearness: f32,
     /// Share of the title's terms among the first words of the text.
     pub(crate) opening: f32,
@@ -135,7 +135,7 @@ struct Scan<'a> {
     last_at: Vec<u32>,
     best_gap: Vec<u32>,
     count: Vec<f32>,
-    /// Names of the chunk at hand.
+    /// Names of the present chunk.
     is_name: Vec<bool>,
 }
 

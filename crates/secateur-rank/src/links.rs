@@ -13,7 +13,7 @@ const SOURCES: usize = 16;
 const NAMED_SHARE: f32 = 0.5;
 
 /// For each chunk, the best `score² × share of its title named` over the chunks that name it.
-/// `scores` lie in 0..=1. A chunk does not point at a chunk with the same title.
+/// `scores` are in 0..=1. A chunk does not point at a chunk with the same title.
 pub(crate) fn named_by_good_chunks(index: &Index, scores: &[f32]) -> Vec<f32> {
     let titles = Titles::read(index);
     let mut best = vec![0.0_f32; index.chunks.len()];

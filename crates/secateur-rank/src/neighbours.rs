@@ -1,4 +1,4 @@
-//! Evidence from the chunk before and the chunk behind, when both come from the same document.
+//! Evidence from the chunk before and the chunk after, when both come from the same document.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use crate::Chunk;
 
 /// For each chunk, the better score of its two neighbours that carry the same title.
 ///
-/// Chunks without titles count as one document cut in order. Chunks of one title count only if all of them stand
-/// together: where they stand apart, their order is that of a search, and two side by side are so by chance.
+/// Chunks without titles count as one document cut in order. Chunks of one title count only if all of them are
+/// adjacent: where they are apart, their order is that of a search, and two are side by side by chance.
 pub(crate) fn best_beside(chunks: &[Chunk<'_>], scores: &[f32]) -> Vec<f32> {
     let same = |a: usize, b: usize| chunks[a].title == chunks[b].title;
     let mut runs: HashMap<&str, u32> = HashMap::new();
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_count_within_a_document_that_stands_together() {
+    fn neighbours_count_within_a_document_that_is_in_one_piece() {
         let chunk = |title| Chunk { title, text: "" };
         let (a, b) = (chunk(Some("a")), chunk(Some("b")));
         let scores = [0.1, 0.9, 0.2, 0.4];

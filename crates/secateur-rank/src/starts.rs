@@ -1,4 +1,4 @@
-//! The beginnings of the words that are looked for: most words of a text end their way here.
+//! The beginnings of the words that are searched for: most words of a text are rejected here.
 
 /// A set of two-byte beginnings, some of which share a place. Stemming leaves the first two bytes of a
 /// word alone, so a word can be judged before it is stemmed and hashed.

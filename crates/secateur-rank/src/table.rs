@@ -1,6 +1,6 @@
 //! The static embedding table: one short vector per word piece, part of the binary.
 //!
-//! The file is made by `lab/rag/derive_table.py` and is read where it lies, without a set-up step.
+//! The file is made by `lab/rag/derive_table.py` and is read in place, without a set-up step.
 //! Layout, little-endian: `SRT1`, three `u32` (rows, dimensions, slot bits); a hash table of `u16`
 //! (row + 1, or 0) with `2^bits` slots and linear probing; `u32` offsets of the pieces (rows + 1);
 //! the pieces; padding to 4 bytes; an `f32` scale per row; the rows as `i8`.
@@ -94,7 +94,7 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
 pub(crate) struct PieceHash(u64);
 
 impl PieceHash {
-    /// At the start of a word, or behind a first piece (where pieces are stored with `##`).
+    /// At the start of a word, or after a first piece (where pieces are stored with `##`).
     pub(crate) fn start(continued: bool) -> Self {
         let fresh = Self(0xcbf2_9ce4_8422_2325);
         if continued {

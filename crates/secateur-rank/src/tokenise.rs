@@ -12,7 +12,7 @@ use crate::stop::{is_calendar_word, is_stop_word};
 /// One term of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// None for a word that begins like none that is looked for.
+    /// None for a word that begins like none that is searched for.
     pub(crate) key: Option<u64>,
     /// Its beginning, for [`Starts`].
     pub(crate) start: u16,
@@ -137,7 +137,7 @@ impl Word {
     }
 }
 
-/// A word behind a single space that follows a letter, a digit or a comma.
+/// A word after a single space that follows a letter, a digit or a comma.
 fn stands_inside_a_sentence(text: &[u8], at: usize) -> bool {
     match text.get(at.saturating_sub(2)..at) {
         Some(&[before, b' ']) => is_word_byte(before) || before == b',' || !before.is_ascii(),

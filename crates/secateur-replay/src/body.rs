@@ -1,4 +1,4 @@
-//! Policies that work on body bytes: the engine as a client meets it.
+//! Policies that work on body bytes, as a client uses the engine.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ pub struct ConversationCost {
     pub session: String,
     /// The folder that the agent worked in.
     pub project: Option<String>,
-    /// Estimated tokens of system prompt and tools; `None`: the log has no usage to tell.
+    /// Estimated tokens of system prompt and tools; `None`: the log has no usage.
     pub fixed_tokens: Option<f64>,
     /// Its requests in order.
     pub requests: Vec<RequestCost>,

@@ -127,7 +127,7 @@ impl LogFolders {
     }
 }
 
-/// All logs and records of sessions in a folder, whoever keeps them.
+/// All logs and records of sessions in a folder, of any agent.
 pub fn find_in(folder: &Path, since_ms: Option<i64>) -> Found {
     let mut search = Search::new(since_ms);
     search.folder(folder, 0, None);

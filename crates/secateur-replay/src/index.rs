@@ -71,7 +71,7 @@ impl Index {
         }
     }
 
-    /// An index that looks for nothing and only counts characters.
+    /// An index that searches for nothing and only counts characters.
     pub(crate) fn without_targets() -> Self {
         Self {
             automaton: None,
@@ -83,7 +83,7 @@ impl Index {
         }
     }
 
-    /// Whether there is anything to look for.
+    /// Whether there is anything to search for.
     pub(crate) fn has_targets(&self) -> bool {
         self.automaton.is_some()
     }

@@ -1,7 +1,7 @@
-//! Whether a request still tells how its commands ended.
+//! Whether a request still shows how its commands ended.
 //!
 //! Of the results of commands that the last request of a session no longer holds whole, the first and the last line
-//! that tells of passed or failed tests, an exit code other than 0, an error, a panic or a build's result. A line is
+//! that reports passed or failed tests, an exit code other than 0, an error, a panic or a build's result. A line is
 //! kept if it is anywhere in the request, verbatim.
 //!
 //! What such a line is, is written down here once more and not taken from the engine, so that the engine's own notion is
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_of_many_kinds_are_told_from_other_lines() {
+    fn outcomes_of_many_kinds_are_distinguished_from_other_lines() {
         for line in [
             "ok  \texample.org/a\t(cached)",
             "== 41 passed in 0.3s ==",

@@ -46,7 +46,7 @@ pub enum CacheAssumption {
 pub struct Pricing {
     /// The cache.
     pub cache: CacheAssumption,
-    /// Whether nothing is left in the cache at requests that really came after a long pause.
+    /// Whether nothing is left in the cache at requests that really followed a long pause.
     pub with_pauses: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct Priced {
     pub is_marked: bool,
 }
 
-/// What one request comes to.
+/// What one request costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Charge {
     /// Its cost.
@@ -135,7 +135,7 @@ impl Meter {
         }
     }
 
-    /// Adds a request. `is_cold`: it came after a long pause.
+    /// Adds a request. `is_cold`: it followed a long pause.
     pub fn add(&mut self, blocks: impl Iterator<Item = Priced>, is_cold: bool) -> Charge {
         if is_cold && self.pricing.with_pauses {
             self.cache.expire();

@@ -1,7 +1,7 @@
 //! Policies that decide in rounds, replayed without pruning every request.
 //!
 //! Between two rounds the output only grows: the request before is the beginning of the next. So the last request before
-//! a round tells what all requests since the round before sent. A request tells when the last round was, so these
+//! a round shows what all requests since the round before sent. A request shows when the last round was, so these
 //! requests are found from the last one on backwards. Requests that depend on more than their content are pruned
 //! themselves: those that take a round, those with many new blocks, where a cache marker inside the conversation may
 //! count, and cold ones.
@@ -68,7 +68,7 @@ struct RoundRun<'s, F> {
     reader: BodyReader<'s>,
     /// The boundaries.
     ends: Vec<usize>,
-    /// Those that are still to come; `None`: they were not looked for yet.
+    /// Those that are still to come; `None`: not searched for yet.
     spans: Option<VecDeque<Span>>,
 }
 

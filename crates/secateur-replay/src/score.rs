@@ -1,6 +1,6 @@
-//! What sessions came to under one policy: bill, ids, lines.
+//! The scores of sessions under one policy: bill, ids, lines.
 
-/// What one session came to.
+/// The scores of one session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionScore {
     /// Requests made.

@@ -85,7 +85,7 @@ pub struct Session {
     pub dialect: Dialect,
     /// The model, where the record names it.
     pub model: Option<String>,
-    /// The boundaries whose request came after a pause that outlasted the cache.
+    /// The boundaries whose request followed a pause longer than the cache's lifetime.
     pub cold: Vec<usize>,
     /// Whether the client asks for the cache's longer life.
     pub has_long_cache: bool,

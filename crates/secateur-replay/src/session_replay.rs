@@ -7,7 +7,7 @@ use crate::price::{Charge, Meter, Priced, Pricing};
 use crate::score::SessionScore;
 use crate::session::{Role, Session};
 
-/// A request as version numbers; messages are told apart by their role.
+/// A request as version numbers; messages are distinguished by their role.
 type Sequence = Vec<(Role, u32)>;
 
 /// One request of a session, in tokens with the fixed prefix.
@@ -32,7 +32,7 @@ pub struct Step {
 pub enum Measure {
     /// What requests cost. Takes a fraction of the time.
     Cost,
-    /// And what is kept of what the model went on to use.
+    /// Also what is kept of what the model's next messages used.
     CostAndKept,
 }
 
@@ -115,7 +115,7 @@ fn replay_one(
     }
 }
 
-/// A session on its way through a policy.
+/// A session while it is replayed under a policy.
 struct Replay<'r> {
     session: &'r Session,
     index: &'r mut Index,

@@ -94,7 +94,7 @@ pub struct Spending {
     pub estimated_requests: usize,
     /// Requests that were found in more than one log, and counted once.
     pub repeated_requests: usize,
-    /// Estimated tokens of system prompt and tools, on average over the conversations whose log tells.
+    /// Estimated tokens of system prompt and tools, on average over the conversations whose log has it.
     pub fixed_tokens: Option<f64>,
 }
 

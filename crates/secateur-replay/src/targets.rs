@@ -38,7 +38,7 @@ pub fn decoded_strings(json: &str) -> String {
     out
 }
 
-/// Identifiers of an assistant message: in its text and in its tool calls as they stand.
+/// Identifiers of an assistant message: in its text and in its tool calls, unparsed.
 pub fn identifiers_of(message: &Message) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for part in &message.parts {

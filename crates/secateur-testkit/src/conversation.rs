@@ -3,7 +3,7 @@
 use crate::json::Json;
 use crate::spelling::Spelling;
 
-/// See the module.
+/// A conversation that can be written in every dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// The model's name; empty leaves it out.

@@ -1,6 +1,6 @@
 //! A small seeded generator of numbers: the same seed gives the same numbers everywhere.
 
-/// See the module.
+/// A seeded generator of numbers.
 #[derive(Clone, Debug)]
 pub struct Dice {
     state: u64,

@@ -1,6 +1,6 @@
 //! A JSON value whose members keep their order and whose numbers keep their spelling.
 
-/// See the module.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
     /// `null`

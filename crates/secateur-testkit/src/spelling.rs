@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::json::Json;
 
-/// See the module. The default is compact, in order and with the fewest escapes.
+/// How JSON is written. The default is compact, in order and with the fewest escapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spelling {
     /// Decides where a quirk shows.

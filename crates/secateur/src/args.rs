@@ -27,7 +27,7 @@ Examples:
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
-    /// Tell in words what a policy does: every setting that is in force.
+    /// Explain what a policy does: every setting that is in force.
     #[command(
         after_help = "Example:\n  secateur policy explain --policy policy.toml --set m7.min_messages=20"
     )]
@@ -145,7 +145,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Stay up after the tables, for a look around.
+    /// Keep running after the tables, to try the portal and the proxy.
     #[arg(long)]
     pub(crate) keep: bool,
     /// The preset to show. Without it each session has the one that suits it.
@@ -195,8 +195,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) files: Vec<PathBuf>,
     /// Only requests since then: 7d, 24h, 2026-11-01 or all. Without it the last 30 days of the agents' own folders,
     /// and everything in folders and files that are named.
-    #[arg(long, value_name = "WHEN", value_parser = crate::replay::since::parse_since)]
-    pub(crate) since: Option<crate::replay::since::Since>,
+    #[arg(long, value_name = "WHEN", value_parser = crate::since::parse_since)]
+    pub(crate) since: Option<crate::since::Since>,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Compare these presets instead of one policy; --set applies to each that has the key.

@@ -43,7 +43,7 @@ Examples:
   secateur plan request.json --show | less
   secateur plan request.json --json | jq '.cuts[] | {message, strategy, why}'")]
     Plan(PlanArgs),
-    /// Tell whether the provider would accept a request: every violation with its JSON path.
+    /// Check whether the provider would accept a request: every violation with its JSON path.
     #[command(after_help = "\
 Examples:
   secateur check request.json
@@ -102,7 +102,7 @@ Examples:
   claude mcp add secateur -- secateur mcp --url http://127.0.0.1:8787 --workload agent
   SECATEUR_KEY=… secateur mcp --url https://proxy.example.com --workload agent --key-env SECATEUR_KEY")]
     Mcp(McpArgs),
-    /// Tell what works and what does not: configuration, upstreams, keys, ledger, disk, clock, agents, cache hits.
+    /// Check what works and what does not: configuration, upstreams, keys, ledger, disk, clock, agents, cache hits.
     #[command(after_help = "\
 Asks no model and spends no token. Ends with 1 if there is an error.
 
@@ -122,7 +122,7 @@ Examples:
     /// Make client keys.
     #[command(subcommand)]
     Keys(crate::keys::KeysCommand),
-    /// Look into the audit ledger: rows, one row explained, exports, savings.
+    /// Read the audit ledger: rows, one row explained, exports, savings.
     #[command(subcommand)]
     Audit(crate::audit::args::AuditCommand),
     /// See what the canary switched off, and switch it on again.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 
 /// Writes a file that is either the old one or complete: never half of it. What is there and is no file (a device, a
-/// pipe) is written to as it stands.
+/// pipe) is written to directly.
 pub(crate) fn write_whole<T>(
     path: &Path,
     write: impl FnOnce(File) -> Result<T, Failure>,

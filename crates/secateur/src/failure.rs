@@ -16,7 +16,7 @@ impl Failure {
         }
     }
 
-    /// Exit code 0, without a word: whoever read the output has seen enough.
+    /// Exit code 0, without a message: the reader closed the output.
     pub(crate) fn quiet_end() -> Self {
         Self {
             code: 0,
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// Ends with this code, without a word: all was said already.
+    /// Ends with this code, without a message: everything was printed already.
     pub(crate) fn with_code(code: u8) -> Self {
         Self {
             code,

@@ -45,7 +45,7 @@ impl InputArgs {
         }
     }
 
-    /// What the engine is told besides the bytes.
+    /// What the engine is given besides the bytes.
     pub(crate) fn request(&self) -> Request<'_> {
         Request {
             dialect: self.dialect,
@@ -58,7 +58,7 @@ impl InputArgs {
         }
     }
 
-    /// Reads the body into a view, for commands that look and do not touch.
+    /// Reads the body into a view, for commands that change nothing.
     pub(crate) fn view<'a>(&self, body: &'a [u8]) -> Result<View<'a>, Failure> {
         let request = self.request();
         let found = match request.dialect {

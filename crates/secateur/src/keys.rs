@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_added_behind_what_is_there_and_names_are_checked() {
+    fn a_key_is_added_after_what_is_there_and_names_are_checked() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("c.toml");
         let text = "# mine\n[workload.agent]\npreset = \"steady\"";

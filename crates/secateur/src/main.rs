@@ -29,7 +29,9 @@ mod running;
 mod savings;
 mod serve;
 mod show;
+mod since;
 mod table;
+mod time;
 
 use std::process::ExitCode;
 

@@ -10,15 +10,14 @@ use secateur_ledger::{Filter, GroupBy, Ledger, Millis, Money, Totals};
 use serde_json::json;
 
 use crate::audit::args::LedgerArgs;
-use crate::audit::stats::{name_of, usd};
 use crate::audit::{answer, open};
 use crate::failure::Failure;
 use crate::input::{say, write_stdout};
-use crate::table::{bold, counted, green_cell, red_cell, table, thousands};
+use crate::table::{bold, counted, green_cell, name_of, red_cell, table, thousands, usd};
 
 /// Days on the screen.
 const DAYS: i64 = 30;
-/// How often `--watch` looks again.
+/// How often `--watch` asks again.
 const EVERY: Duration = Duration::from_secs(2);
 /// Workloads and models that are listed; the largest first.
 const MAX_LINES: usize = 8;

@@ -3,6 +3,10 @@
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, TableComponent, presets};
 pub(crate) use secateur_core::internal::thousands;
+use secateur_ledger::shown::in_line;
+
+/// Longer names are cut; they come from clients.
+const MAX_NAME_CHARS: usize = 60;
 
 /// A table with these column heads, as wide as the terminal allows, plain where there is none.
 pub(crate) fn table(heads: &[&str]) -> Table {
@@ -61,6 +65,26 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
+/// Dollars, to the hundredth of a cent below one dollar.
+pub(crate) fn usd(amount: f64) -> String {
+    let digits = if amount.abs() < 1.0 { 4 } else { 2 };
+    let sign = if amount < 0.0 { "-" } else { "" };
+    format!("{sign}${:.digits$}", amount.abs())
+}
+
+/// Names come from clients, and may hold anything.
+pub(crate) fn name_of(group: &str) -> String {
+    if group.is_empty() {
+        return "(none)".into();
+    }
+    let name = in_line(group);
+    if name.chars().count() <= MAX_NAME_CHARS {
+        return name.into_owned();
+    }
+    let cut: String = name.chars().take(MAX_NAME_CHARS - 1).collect();
+    format!("{cut}…")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +94,13 @@ mod tests {
         assert_eq!(counted(1, "request"), "1 request");
         assert_eq!(counted(0, "request"), "0 requests");
         assert_eq!(counted(1200, "message"), "1,200 messages");
+    }
+
+    #[test]
+    fn names_hold_no_control_characters_and_have_an_end() {
+        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt⟨U+001B⟩[31m⟨U+000A⟩");
+        assert_eq!(name_of(""), "(none)");
+        assert_eq!(name_of(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
     }
 
     #[test]

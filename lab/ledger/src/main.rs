@@ -111,7 +111,14 @@ async fn main() {
     }
 }
 
-const HEAD: &str = "# Ledger: rows in, answers out\n\nTimes: median (longest) of 30 runs, in ms. Each table is of one run, on the machine that it names.\n";
+const HEAD: &str = "\
+# Ledger: rows in, answers out
+
+- **Question:** how many rows per second does the ledger take, and how long do the questions of the portal and the command line wait for an answer?
+- **Command:** the heading of each table
+- **Machine, date:** the line below each heading
+- **Reading:** times are median (longest) of 30 runs, in ms. A table is one run, so only figures of one table can be compared.
+";
 
 /// What makes a table, which is also its name.
 fn command(options: &Options) -> String {

@@ -52,7 +52,11 @@ impl Variant {
 /// Mean recall per method and budget, and ours per log with what is missing.
 pub(crate) fn table(logs: &[Log]) -> String {
     let mut out = String::from(
-        "# Recall of signals on CI failure logs\n\nReproduce: `cargo run --release -p lab-logs -- --write [FILE]` (the default file is outside the repository).\n\n",
+        "# Recall of signals on CI failure logs\n\n\
+         - **Question:** of the signals that a failure log holds, how many are left after condensing it to a budget?\n\
+         - **Command:** `cargo run --release -p lab-logs -- --write [FILE]` (the default file is outside the repository)\n\
+         - **Machine, date:** recall does not depend on the machine, speed is of one core; measured when this page was last committed\n\
+         - **Reading:** compare the rows of one budget; nothing is held out, as said below the table.\n\n",
     );
     let _ = writeln!(
         out,

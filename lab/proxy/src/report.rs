@@ -144,7 +144,12 @@ fn page(
     (idle_mb, peak_mb): (f64, f64),
 ) -> Outcome<String> {
     let mut out = format!(
-        "# The proxy under load\n\n`lab/proxy/run --write --rounds {}`, {}, {machine}.\n\n\
+        "# The proxy under load\n\n\
+         - **Question:** how much throughput, latency and memory does the proxy cost, against a plain pass-through and \
+         other gateways?\n\
+         - **Command:** `lab/proxy/run --write --rounds {}`\n\
+         - **Machine, date:** {machine}; {}\n\
+         - **Reading:** the last table, goal by goal.\n\n\
          One upstream, every server a process of its own, all on loopback in one run: the ratios count, not the \
          figures. {} connections. Servers take turns in slices of {} s, {} rounds, each beginning with another one; \
          a slice counts once it has run for 0.3 s, when the ledger writes as many rows as come in, and after it \

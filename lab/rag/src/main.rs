@@ -189,7 +189,13 @@ fn run(folder: &Path) -> Result<String, Error> {
         .collect();
     let judged: Vec<Contender> = timed.clone();
     Ok(format!(
-        "# Retrieval results\n\nMade by `cargo run --release -p lab-rag -- --write`. All figures in percent. Chunks of a question are \
+        "# Retrieval results\n\n\
+         - **Question:** how many of the chunks that answer a question does each scorer rank first, and what does the drop rule lose?\n\
+         - **Command:** `cargo run --release -p lab-rag -- --write`\n\
+         - **Machine, date:** only the last table depends on the machine, one core; measured when this page was last committed\n\
+         - **Reading:** [ranking.md](../ranking.md). All figures are in percent.\n\
+         \n\
+         Chunks of a question are \
          shuffled with a fixed seed first. recall@k and Pass@k: the share of a question's gold chunks among the first k, averaged over the \
          questions. Shortest-first is a control: on nq20 gold chunks are short, and no scorer may use that.\n\n\
          ## Found\n\n{}\n## Tuned and held out\n\nA question's half is a hash of its id. How meaning is \

@@ -6,11 +6,11 @@ pub(super) struct Container {
     pub(super) open: usize,
     pub(super) close: usize,
     pub(super) members: u32,
-    /// Index of the first container that opens behind this one's end.
+    /// Index of the first container that opens after this one's end.
     pub(super) next: usize,
 }
 
-/// The end of the string that opens at `at`, behind its quote.
+/// The end of the string that opens at `at`, after its quote.
 pub(super) fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

@@ -1,6 +1,6 @@
 //! Diffs: every file and hunk header, then whole hunks, small ones and first ones of each file first.
 //!
-//! A hunk that is cut says so: the mark stands inside it and counts its lines.
+//! A hunk that is cut says so: the mark inside it counts its lines.
 
 use super::Layout;
 use super::sample::Sample;

@@ -249,7 +249,7 @@ fn member_end(
     (close, opened)
 }
 
-/// The first container from `child` on that opens at or behind `end`. A member holds one container at most.
+/// The first container from `child` on that opens at or after `end`. A member holds one container at most.
 fn next_child(containers: &[Container], child: usize, end: usize) -> usize {
     match containers.get(child) {
         Some(container) if container.open < end => container.next,

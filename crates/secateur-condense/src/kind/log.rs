@@ -10,7 +10,7 @@ use crate::timestamp::Prefix;
 use crate::traits::{LineReader, Traits};
 use crate::units::{Splitting, Unit, split_lines};
 
-/// A text that tells of a run, or has lines of a few shapes.
+/// A text that reports a run, or has lines of a few shapes.
 pub(super) fn is_log(sample: &Sample<'_>, splitting: Splitting) -> bool {
     tells_of_a_run(sample, splitting) || is_repetitive(sample)
 }
@@ -29,7 +29,7 @@ pub(super) fn tells_of_a_run(sample: &Sample<'_>, splitting: Splitting) -> bool 
         .iter()
         .map(|line| reader.read(line.as_bytes()))
         .collect();
-    // Harnesses put the exit code before or behind what a command printed.
+    // Harnesses put the exit code before or after what a command printed.
     if traits.first().is_some_and(|line| line.outcome)
         || traits.last().is_some_and(|line| line.outcome)
     {
@@ -112,7 +112,7 @@ pub(super) fn read_traits(text: &str, splitting: Splitting, units: &mut [Unit]) 
 mod tests {
     use crate::{Budget, OutputKind, condense};
 
-    /// A long build with one failure in the middle of its routine, and a cleanup behind its end.
+    /// A long build with one failure in the middle of its routine, and a cleanup after its end.
     fn build_log() -> String {
         let mut lines: Vec<String> = (0..900)
             .map(|n| format!("Downloading crate-{n} v1.{n}.0 (registry)"))

@@ -70,7 +70,7 @@ mod tests {
     use crate::{Budget, OutputKind, condense};
 
     #[test]
-    fn every_file_is_named_even_behind_a_busy_one() {
+    fn every_file_is_named_even_after_a_busy_one() {
         let mut text: String = (1..400)
             .map(|line| format!("src/busy.rs:{line}:    let needle = {line};\n"))
             .collect();

@@ -31,7 +31,7 @@ pub(super) fn is_test_output(sample: &Sample<'_>) -> bool {
     sample.any(announces) && sample.percent(1, |line| line.starts_with("##[")) < 2
 }
 
-/// Whether one of the announcements stands in the line. One pass: few bytes can begin one.
+/// Whether the line holds one of the announcements. One pass: few bytes can begin one.
 fn announces(line: &str) -> bool {
     let bytes = line.as_bytes();
     let begins = |at: usize| {

@@ -1,5 +1,5 @@
 //! How much each line of a log is worth: what it says about trouble, how rare its shape is, how close
-//! it stands to a failure or a bad end.
+//! it is to a failure or a bad end.
 
 use crate::shapes::ByShape;
 use crate::traits::Traits;
@@ -7,10 +7,10 @@ use crate::units::Unit;
 
 /// From this score on a line is a failure that carries its surroundings with it.
 pub(super) const STRONG: u16 = 50;
-/// How many lines a failure lights up behind and before itself.
+/// How many lines a failure lights up after and before itself.
 const BEHIND: usize = 12;
 const BEFORE: usize = 4;
-/// The same behind a line that says how a run ended.
+/// The same after a line that says how a run ended.
 const BEHIND_OUTCOME: usize = 2;
 /// Failures this close to one another make a list.
 const LIST_REACH: usize = 8;
@@ -18,7 +18,7 @@ const LIST_REACH: usize = 8;
 const ROUTINE: u32 = 4;
 /// How many lines before a bad end are worth something by their place.
 const BEFORE_OUTCOME: usize = 40;
-/// How far back the command of a failure is looked for.
+/// How far back the command of a failure is searched for.
 const COMMAND_REACH: usize = 200;
 
 /// How often a shape occurs, and how often it did so far.

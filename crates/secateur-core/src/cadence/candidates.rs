@@ -1,9 +1,9 @@
 //! The round that pays best, found among what may still be cut, without making a plan.
 //!
 //! What a strategy could cut is kept from request to request. A part's cut is worked out once, when it first
-//! comes of age; a look at a request asks of each open part only whether it is due.
+//! may be cut; a search at a request only asks of each open part whether it is due.
 //!
-//! **Invariant:** a look finds the round that a plan made anew would lead to: the same start, the same
+//! **Invariant:** a search finds the round that a plan made from scratch would give: the same start, the same
 //! cuts. It walks from the tail to the head and stops where nothing before can pay better: what is
 //! freed from there on is at most what is open, and what is rewritten only grows.
 
@@ -112,7 +112,7 @@ struct Open {
     strategy: u32,
     /// Characters as sent, which is the most that cutting it frees.
     chars: f64,
-    /// The same of all open parts before it.
+    /// Characters as sent of all open parts before it.
     before: f64,
     cut: Cut,
     around: Option<Around>,
@@ -121,8 +121,8 @@ struct Open {
 /// The cut of a part that notes point to.
 #[derive(Debug)]
 struct Around {
-    /// How many notes point to it, and how many of them stand. Notes come and go but do not come back, so this tells
-    /// which ones do.
+    /// How many notes point to it, and how many of them are in force. A note that is dropped does not come back, so the
+    /// second number identifies them.
     notes: (usize, usize),
     edit: Option<Box<Edit>>,
 }
@@ -136,7 +136,7 @@ enum Cut {
     Known(Box<Edit>),
 }
 
-/// A cut of the present look.
+/// A cut of the present search.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     /// Index of the open part.
@@ -151,11 +151,11 @@ pub(crate) struct RoundCandidates<'o> {
     cuts: Vec<Box<dyn IncrementalCuts + 'o>>,
     /// In the order of the parts.
     open: Vec<Open>,
-    /// How many citations of the draft were told to the prospects.
+    /// How many citations of the draft the candidates have taken in.
     cited: usize,
-    /// For each part: whether the present look takes its text.
+    /// For each part: whether the present search cuts its text.
     goes: Vec<bool>,
-    /// What the present look would cut, from the tail to the head: indices of open parts.
+    /// What the present search would cut, from the tail to the head: indices of open parts.
     found: Vec<Found>,
     cited_lines: guard::CitedLines,
     /// How many open parts and notes were visited, since it was last asked.
@@ -165,7 +165,7 @@ pub(crate) struct RoundCandidates<'o> {
 }
 
 impl<'o> RoundCandidates<'o> {
-    /// `None` where a strategy of the rounds does not tell its prospects.
+    /// `None` if a strategy of the rounds does not list its candidates.
     pub(crate) fn of(strategies: &[&'o dyn Strategy], parts: usize) -> Option<Self> {
         let works = strategies.iter().map(|strategy| strategy.work());
         let cuts = works.filter(Work::is_for_rounds).map(|work| match work {
@@ -271,7 +271,7 @@ impl<'o> RoundCandidates<'o> {
             return None;
         };
         if edit.effect != Effect::KeepsShownText {
-            // A note stands behind what it points to, so it was decided before.
+            // A note comes after what it points to, so it was decided before.
             let notes = context.draft.cited_by(one.part);
             self.visits += notes.len();
             let stays = |note: &PartId| !self.goes[note.index()] && context.state(*note).is_shown();

@@ -120,7 +120,7 @@ pub(crate) fn propose(
         let found = settled.plan();
         proposal.wants.extend(found.wants.iter().cloned());
         proposal.edits.extend(found.edits.iter().cloned());
-        // Only a strategy behind this one has to see what it decided.
+        // Only a strategy after this one has to see what it decided.
         if planners.peek().is_some() && !found.edits.is_empty() {
             settled.merge_into(inputs.view, trial.get_or_insert_with(|| draft.clone()));
         }

@@ -8,7 +8,7 @@
 //! conversation that only grew begins with the bytes of the output before, except at a new round; on
 //! every replica and after every restart, because nothing is stored.
 //!
-//! **Invariant:** the fold is linear in the body: each part is taken in once, and looks for rounds are paid for
+//! **Invariant:** the fold is linear in the body: each part is taken in once, and searches for rounds are paid for
 //! by what arrives (see `work_budget`).
 //!
 //! **Invariant:** a round is taken only if its rewrite is covered by what was saved so far, and by what it saves at
@@ -73,7 +73,7 @@ pub struct Account {
     /// What the present request reads from the cache: without pruning, with it, and with it had no round been taken.
     #[serde(skip)]
     pub(crate) reads: Reads,
-    /// The work that looking for rounds took, in visits of parts. Linear in the conversation.
+    /// The work that searching for rounds took, in visits of parts. Linear in the conversation.
     #[serde(skip)]
     pub visits: u64,
 }
@@ -225,7 +225,8 @@ impl Fold<'_, '_, '_> {
         };
     }
 
-    /// Whether a round is looked for: enough is new, the conversation is long enough, and no work is owed.
+    /// Whether to search for a round: enough is new, the conversation is long enough, and the work budget
+    /// is not overdrawn.
     fn is_round_due(&mut self, cached_parts: usize) -> bool {
         let sent = self.versions.sent();
         self.arrived_since_try += sent - self.versions.sent_up_to()[cached_parts];
@@ -252,14 +253,14 @@ impl Fold<'_, '_, '_> {
     /// The round that pays best among the cached parts, if any does.
     fn round(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
         if self.candidates.is_some() && self.draft.only_rewrites() {
-            self.look(request, cached, visible)
+            self.search(request, cached, visible)
         } else {
-            self.plan_anew(request, cached, visible)
+            self.plan_whole(request, cached, visible)
         }
     }
 
-    /// The round among what strategies keep in view.
-    fn look(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+    /// Searches the open parts for the round that pays best.
+    fn search(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
         let economics = self.economics();
         let cached_parts = self.inputs.parts_before(cached);
         if guard::open_exchange_waits(self.inputs, visible, cached_parts, self.draft) {
@@ -271,9 +272,9 @@ impl Fold<'_, '_, '_> {
         let from = candidates.best_start(&context, cached_parts, economics, &rewrites);
         self.work_budget.spend(candidates.take_visits());
         let from = from?;
-        // What stands behind is added up anew, and looked through for thinking.
-        let behind = self.inputs.parts_before(visible) - from.index();
-        self.work_budget.spend(behind);
+        // The parts from there on are added up again, and searched for thinking.
+        let parts_after = self.inputs.parts_before(visible) - from.index();
+        self.work_budget.spend(parts_after);
         if guard::open_exchange_needs_thinking(self.inputs, visible, from, self.draft) {
             return None;
         }
@@ -282,8 +283,8 @@ impl Fold<'_, '_, '_> {
         Some(Round { plan, from })
     }
 
-    /// The round out of a plan for everything that is visible.
-    fn plan_anew(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
+    /// The round out of a plan for everything that is visible, made from scratch.
+    fn plan_whole(&mut self, request: u32, cached: u32, visible: u32) -> Option<Round> {
         let economics = self.economics();
         let cached_parts = self.inputs.parts_before(cached);
         self.work_budget.spend_on_plan();

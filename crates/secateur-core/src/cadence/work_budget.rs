@@ -42,12 +42,12 @@ impl WorkBudget {
         self.spent += visits as u64;
     }
 
-    /// A plan was made anew.
+    /// A plan was made from scratch.
     pub(crate) fn spend_on_plan(&mut self) {
         self.spent += self.earned / SHARES;
     }
 
-    /// Whether nothing is owed.
+    /// Whether the budget is not overdrawn.
     pub(crate) fn can_search(&self) -> bool {
         self.spent <= START + self.earned
     }

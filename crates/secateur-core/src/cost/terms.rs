@@ -14,7 +14,7 @@ pub enum PriceSource {
     Table,
     /// The policy, at least in part.
     Policy,
-    /// No price is known: costs are reckoned in tokens alone.
+    /// No price is known: costs are in tokens alone.
     #[default]
     Unknown,
 }
@@ -35,7 +35,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The built-in table's terms for a model. Where the model is not named, the wire format tells whose it is.
+    /// The built-in table's terms for a model. Where the model is not named, the wire format says whose it is.
     #[must_use]
     pub fn of(model: Option<&str>, dialect: Option<Dialect>) -> Self {
         let entry = model.and_then(models::find);

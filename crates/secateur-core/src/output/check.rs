@@ -9,6 +9,7 @@ use crate::read::view::{PartId, PartKind, Role, TurnId, View};
 
 /// A rule that a body breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Violation {
     /// Which rule.
     pub rule: Rule,
@@ -50,16 +51,14 @@ impl Rule {
         match self {
             Self::NoTurns => "there is no turn: at least one is required",
             Self::FirstTurnNotUser => "the first turn must be the user's",
-            Self::CallWithoutResult => "a tool call has no result right behind it",
+            Self::CallWithoutResult => "a tool call has no result right after it",
             Self::ResultWithoutCall => "a tool result answers no call right before it",
             Self::DuplicateCallId => "two tool calls share one id: ids must be unique",
             Self::ResultNotFirst => "tool results must come before text in their turn",
             Self::CallAfterModelTurn => "a tool call must follow a user turn or tool results",
             Self::EmptyText => "a text or content is empty",
             Self::UnknownRole => "the provider knows no such role",
-            Self::ReasoningWithoutFollower => {
-                "a reasoning item lacks the item that belongs behind it"
-            }
+            Self::ReasoningWithoutFollower => "a reasoning item lacks the item that must follow it",
         }
     }
 }
@@ -157,7 +156,7 @@ fn empty_texts(view: &View<'_>, turn: TurnId, report: &mut impl FnMut(Rule, u32)
 }
 
 /// Where results must follow their call at once: every call of a turn is answered in the run of
-/// results right behind it, and every result there answers one of them.
+/// results right after it, and every result there answers one of them.
 fn adjacent_pairs(view: &View<'_>, report: &mut impl FnMut(Rule, u32)) {
     let rules = view.dialect().facts().rules;
     let mut open: Vec<PartId> = Vec::new();

@@ -19,7 +19,7 @@ pub enum Recall {
     Off,
     /// In the report.
     Report,
-    /// In the report, and behind the words that stand where a text was: `[recall:…]`.
+    /// In the report, and at the end of the note that replaces a text: `[recall:…]`.
     Placeholder,
 }
 
@@ -30,7 +30,7 @@ pub struct Removed {
     pub id: RecallId,
     /// The whole text of what was dropped, cleared or trimmed.
     pub text: String,
-    /// What stands in its place; `None`: nothing.
+    /// The text that replaces it; `None`: nothing.
     pub after: Option<String>,
 }
 
@@ -100,7 +100,7 @@ fn leave_tagged(view: &View<'_>, plan: &mut Plan) {
     }
 }
 
-/// Puts the id behind the words, where both are still shorter than the text.
+/// Puts the id after the words, where both are still shorter than the text.
 fn tag(edit: &mut Edit, id: RecallId) {
     // Around chunks nothing may be added.
     if edit.effect == Effect::SelectsChunks {

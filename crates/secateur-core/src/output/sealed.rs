@@ -33,7 +33,7 @@ impl Sealed {
         lowering
     }
 
-    /// Adds an edit behind the others: a cache marker, which needs the sizes of those.
+    /// Adds an edit after the others: a cache marker, which needs the sizes of those.
     pub(crate) fn add(
         &mut self,
         lowering: &mut Lowering<'_, '_>,

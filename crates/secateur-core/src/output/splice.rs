@@ -8,7 +8,7 @@ use secateur_json::Span;
 /// Something that goes into the gap of a splice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bit {
-    /// New bytes: where they stand in [`Fragments::text`].
+    /// New bytes: their range in [`Fragments::text`].
     New(Span),
     /// Bytes of the body.
     Copy(Span),
@@ -21,7 +21,7 @@ impl Bit {
     }
 }
 
-/// What goes into the gaps of all splices, one behind the other: thousands of bits take two pieces of memory.
+/// What goes into the gaps of all splices, one after the other: thousands of bits take two pieces of memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fragments {
     list: Vec<Bit>,
@@ -157,7 +157,7 @@ impl Splices {
         self.sorted.first().map(|splice| splice.span.start)
     }
 
-    /// Where a byte of the body stands in the output; a byte that is cut out: where its splice begins.
+    /// The position of a byte of the body in the output; for a byte that is cut out, the start of its splice.
     pub(crate) fn moved(&self, at: u32) -> usize {
         let mut output = at as usize;
         for splice in &self.sorted {

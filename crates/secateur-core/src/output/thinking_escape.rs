@@ -1,4 +1,4 @@
-//! The provider's own way out where thinking is bound to what stands before it: with one field and
+//! The provider's own way out where thinking is bound to what comes before it: with one field and
 //! one beta header a request says that thinking which no longer fits may be dropped.
 //!
 //! A policy asks for it with `thinking_binding = "drop_block"`. Then a round need not wait for an
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_chose_stands() {
+    fn what_the_caller_chose_stays() {
         for body in [
             r#"{"thinking":{"type":"disabled"},"messages":[]}"#,
             r#"{"thinking":{"block_binding":{"prefix_mismatch_behavior":"error"}},"messages":[]}"#,

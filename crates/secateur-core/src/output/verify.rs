@@ -1,4 +1,4 @@
-//! The last look before a pruned body goes out: it is read again, from its bytes alone.
+//! The last check of a pruned body: it is read again, from its bytes alone.
 
 use std::collections::BTreeMap;
 

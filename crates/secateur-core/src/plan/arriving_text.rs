@@ -1,4 +1,4 @@
-//! A text on its way through the chain: its lines, what is kept of them, and words of our own between them.
+//! A text while the strategies on arrival change it: its lines, what is kept of them, and the notes between them.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,7 +13,7 @@ use crate::text::spelling::Spelling;
 use secateur_json::strings::count_chars;
 use secateur_json::{DecodedLines, LineBuffer, Spelled, spelled_line_ends, unescaped};
 
-/// Memory for looking at one text after the other: the text, its lines, and their marks.
+/// Memory that is used for one text after the other: the text, its lines, and their facts.
 #[derive(Debug, Default)]
 pub(crate) struct ScanScratch {
     buffer: LineBuffer,
@@ -34,13 +34,13 @@ impl ScanScratch {
 }
 
 /// One line of an arriving text, as it will be sent: what is kept of it, its newline included, and words of
-/// our own before and behind it. Small, because a long result has thousands of them.
+/// our own before and after it. Small, because a long result has thousands of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// In the decoded text.
     start: u32,
     end: u32,
-    /// How much later it starts and ends in the bytes at hand: one byte for each escape before.
+    /// How much later it starts and ends in `bytes`: one byte for each escape before.
     start_shift: u32,
     end_shift: u32,
     /// How many bytes of its start are not kept.
@@ -52,11 +52,11 @@ pub struct Line {
 /// About how long a line is; for making room.
 const USUAL_LINE_BYTES: usize = 32;
 
-/// Words of our own: 0 is none, else the number of the note.
+/// A note that the engine adds: 0 is none, else its number.
 type Note = u32;
 
 impl Line {
-    /// The same line from a byte on that is so much later. No escape stands in between.
+    /// The same line without its first bytes, none of which is escaped.
     #[must_use]
     pub fn without_start(self, bytes: usize) -> Self {
         let bytes = offset(bytes);
@@ -79,21 +79,21 @@ impl Line {
         self.end.wrapping_sub(self.start) as usize + 1
     }
 
-    /// The same in the bytes at hand.
+    /// The same in the bytes of the text.
     #[inline]
     fn place(&self) -> Range<usize> {
         (self.start + self.start_shift) as usize..(self.end + self.end_shift) as usize
     }
 }
 
-/// A text on its way through the chain.
+/// A text while the strategies on arrival change it.
 #[derive(Debug)]
 pub struct ArrivalText<'t> {
     bytes: &'t [u8],
     spelling: Spelling,
     /// The text, if its bytes are spelled otherwise and somebody asked.
     decoded: OnceCell<String>,
-    /// Whether the text, as it came in, ends with a newline.
+    /// Whether the text, as received, ends with a newline.
     ends_a_line: bool,
     lines: Vec<Line>,
     /// Whether the lines are those of the text, each with its own end.
@@ -110,7 +110,7 @@ pub struct ArrivalText<'t> {
 }
 
 impl<'t> ArrivalText<'t> {
-    /// The text of a part, looked at where it stands if it can be and nobody wants it decoded.
+    /// The text of a part, read in place if it can be and nobody wants it decoded.
     pub(crate) fn of<'a: 't>(
         context: &PlanContext<'_, 'a>,
         part: PartId,
@@ -130,7 +130,7 @@ impl<'t> ArrivalText<'t> {
         text
     }
 
-    /// A text that is no part's.
+    /// A text that is not a part of the body.
     pub(crate) fn in_place(text: Spelled<'t>, scratch: &mut ScanScratch) -> Self {
         let LineMemory { lines, mut marks } = std::mem::take(&mut scratch.memory);
         marks.clear();
@@ -140,7 +140,7 @@ impl<'t> ArrivalText<'t> {
         }
     }
 
-    /// What was lent to it.
+    /// Gives its memory back for the next text.
     pub(crate) fn into_memory(self) -> LineMemory {
         LineMemory {
             lines: self.lines,
@@ -168,7 +168,7 @@ impl<'t> ArrivalText<'t> {
         Self::of_lines(text.bytes, Spelling::Text, chars, lines)
     }
 
-    /// The same of a literal that is spelled as usual.
+    /// The lines of a literal in its usual spelling, in place.
     pub(crate) fn spelled(text: Spelled<'t>, chars: usize, mut lines: Vec<Line>) -> Self {
         let Spelled { raw, decoded_len } = text;
         lines.clear();
@@ -223,7 +223,7 @@ impl<'t> ArrivalText<'t> {
         }
     }
 
-    /// The text as it came in. Looks through all of it once more, so this is for those who need a `str`.
+    /// The text as received. Validates all of it once more, so this is for strategies that need a `str`.
     #[must_use]
     pub fn original(&self) -> &str {
         // What is decoded from UTF-8 is UTF-8.
@@ -277,10 +277,26 @@ impl<'t> ArrivalText<'t> {
     pub(crate) fn inside(&self, line: &Line) -> Range<usize> {
         let Range { start, end } = line.place();
         let newline = match self.spelling {
-            Spelling::Text => usize::from(self.kept(line).ends_with(b"\n")),
-            Spelling::Json => 2 * usize::from(self.ends_a_line || end < self.bytes.len()),
+            _ if !self.has_newline(line) => 0,
+            Spelling::Text => 1,
+            Spelling::Json => 2,
         };
         start..end.saturating_sub(newline).max(start)
+    }
+
+    /// Whether what is kept of a line ends with the newline of the text.
+    #[inline]
+    fn has_newline(&self, line: &Line) -> bool {
+        match self.spelling {
+            Spelling::Text => self.kept(line).ends_with(b"\n"),
+            // All lines have one but the last, those of which nothing is kept, and those that were split off, which
+            // end in a newline of our own.
+            Spelling::Json => {
+                line.end > line.start
+                    && line.after == 0
+                    && (self.ends_a_line || line.place().end < self.bytes.len())
+            }
+        }
     }
 
     /// The bytes that the lines are parts of, in their [`ArrivalText::spelling`].
@@ -296,7 +312,7 @@ impl<'t> ArrivalText<'t> {
             .map_or(&[], |line| self.kept_inside(line))
     }
 
-    /// The line as it came in, from its start on; what follows it may be here as well.
+    /// The line as received, from its start on; what follows it may be here as well.
     #[must_use]
     pub fn uncut(&self, line: &Line) -> &'t [u8] {
         let start = line.place().start.saturating_sub(line.cut as usize);
@@ -307,13 +323,7 @@ impl<'t> ArrivalText<'t> {
     #[must_use]
     #[inline]
     pub fn size(&self, line: &Line) -> usize {
-        let kept = line.keep().len();
-        let has_newline = match self.spelling {
-            Spelling::Text => self.kept(line).ends_with(b"\n"),
-            // All but the last have one, unless nothing is kept.
-            Spelling::Json => kept > 0 && (self.ends_a_line || line.place().end < self.bytes.len()),
-        };
-        kept + usize::from(!has_newline)
+        line.keep().len() + usize::from(!self.has_newline(line))
     }
 
     /// Bytes of the text, as long as its lines are whole.
@@ -321,7 +331,7 @@ impl<'t> ArrivalText<'t> {
         self.lines.last().map_or(0, |last| last.keep().end)
     }
 
-    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::scan_for_keys`] was asked.
+    /// What is kept of each line, in the decoded text, and its key, if [`ArrivalText::scan_for_keys`] was called.
     pub(crate) fn keyed_lines(&self) -> impl Iterator<Item = (Range<usize>, LineKey)> {
         let keys = self.marks.keys.iter().copied();
         self.lines.iter().map(Line::keep).zip(keys)
@@ -335,7 +345,7 @@ impl<'t> ArrivalText<'t> {
         count_few_chars(there).saturating_sub(escapes)
     }
 
-    /// Where a byte of the text is in the bytes at hand.
+    /// Where a byte of the decoded text is in `bytes`.
     fn place_of(&self, offset: usize) -> usize {
         let at = self.lines.partition_point(|line| line.keep().end <= offset);
         let Some(line) = self.lines.get(at) else {
@@ -366,11 +376,11 @@ impl<'t> ArrivalText<'t> {
     /// Finds out what each line, as it is kept, is recognised by.
     pub(crate) fn scan_for_keys(&mut self) {
         if self.marks.keys.len() != self.lines.len() {
-            self.look();
+            self.scan();
         }
     }
 
-    /// What each line, as it is kept, is recognised by, if [`ArrivalText::scan_for_keys`] was asked.
+    /// What each line, as it is kept, is recognised by, if [`ArrivalText::scan_for_keys`] was called.
     pub(crate) fn keys(&self) -> &[LineKey] {
         &self.marks.keys
     }
@@ -378,12 +388,12 @@ impl<'t> ArrivalText<'t> {
     /// The number that each line, as it is kept, begins with.
     pub(crate) fn numbers(&mut self) -> &[Number] {
         if self.marks.numbers.len() != self.lines.len() {
-            self.look();
+            self.scan();
         }
         &self.marks.numbers
     }
 
-    fn look(&mut self) {
+    fn scan(&mut self) {
         let mut marks = std::mem::take(&mut self.marks);
         if self.spelling == Spelling::Json && self.are_whole {
             let bytes = self.bytes;
@@ -401,7 +411,7 @@ impl<'t> ArrivalText<'t> {
             marks.scan_in_place(bytes, self.lines.iter().map(inside));
         } else {
             let lines = self.lines.iter().map(|line| self.kept_inside(line));
-            marks.look(lines, self.spelling);
+            marks.scan(lines, self.spelling);
         }
         self.marks = marks;
     }

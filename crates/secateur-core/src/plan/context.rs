@@ -1,7 +1,7 @@
 //! What a strategy sees: the view up to a turn, and what earlier strategies decided.
 //!
-//! **Invariant:** a strategy never sees bytes, JSON or a dialect, and nothing behind the last visible
-//! turn, so its plan depends on the visible turns alone.
+//! **Invariant:** a strategy knows no dialect and sees nothing after the last visible turn, so its plan depends on
+//! the visible turns alone.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -93,7 +93,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.view.turn(turn).role
     }
 
-    /// The turn with which the last `count` assistant turns start. `None` with fewer assistant turns; behind the last
+    /// The turn with which the last `count` assistant turns start. `None` with fewer assistant turns; after the last
     /// turn for 0.
     #[must_use]
     pub fn last_assistants_start(&self, count: usize) -> Option<TurnId> {
@@ -130,13 +130,13 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.draft.chars(part)
     }
 
-    /// The decoded text of a part, as it came in.
+    /// The decoded text of a part, as received.
     #[must_use]
     pub fn text(&self, part: PartId) -> Cow<'a, str> {
         self.view.text(part)
     }
 
-    /// The decoded text of a part as it came in, line by line.
+    /// The decoded text of a part as received, line by line.
     pub(crate) fn lines<'t>(&self, part: PartId, buffer: &'t mut LineBuffer) -> DecodedLines<'t>
     where
         'a: 't,
@@ -147,7 +147,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         }
     }
 
-    /// The text of a part that is one literal, where it stands, if it is spelled as usual.
+    /// The text of a part that is one literal, in place, if it is spelled as usual.
     pub(crate) fn spelled_as_usual(&self, part: PartId) -> Option<Spelled<'a>> {
         match self.view.literals(part) {
             [only] => only.text.spelled_as_usual(self.view.body()),
@@ -164,7 +164,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         }
     }
 
-    /// Both ends of a text that is one literal: the first and the last so many characters. Looks at nothing
+    /// Both ends of a text that is one literal: the first and the last so many characters. Reads nothing
     /// else of it.
     pub(crate) fn text_ends(&self, part: PartId, first: usize, last: usize) -> Option<TextEnds> {
         match self.view.literals(part) {
@@ -202,13 +202,13 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.view.part(part).is_signed
     }
 
-    /// The beginning of a part's text as it came in, up to about `max_bytes`.
+    /// The beginning of a part's text as received, up to about `max_bytes`.
     #[must_use]
     pub fn text_start(&self, part: PartId, max_bytes: usize) -> Cow<'a, str> {
         self.view.text_start(part, max_bytes)
     }
 
-    /// Characters of a part's text as it came in.
+    /// Characters of a part's text as received.
     #[must_use]
     pub fn chars_before(&self, part: PartId) -> usize {
         self.draft.chars_before(part)
@@ -286,7 +286,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.timeline.user_turns(self.visible)
     }
 
-    /// When a part came, or when a note last pointed to it.
+    /// When a part arrived, or when a note last pointed to it.
     #[must_use]
     pub fn last_use(&self, part: PartId) -> Use {
         let first = self
@@ -350,7 +350,7 @@ impl<'s, 'a> PlanContext<'s, 'a> {
         self.call_args().compact_chars(self.view, call)
     }
 
-    /// How many text blocks a part came in with. Between two of them its text has a newline.
+    /// How many text blocks a part has in the incoming body. Between two of them its text has a newline.
     #[must_use]
     pub fn text_blocks(&self, part: PartId) -> usize {
         self.view.text_blocks(part)

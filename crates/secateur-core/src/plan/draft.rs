@@ -45,7 +45,7 @@ pub(crate) struct Draft {
     last_use: Vec<Option<Use>>,
     /// The parts that notes point to, in the order of the notes.
     cited: Vec<PartId>,
-    /// Whether turns or parts were dropped, or turns put in: whatever [`Draft::tidy`] looks after.
+    /// Whether turns or parts were dropped, or turns put in: whatever [`Draft::tidy`] handles.
     is_loose: bool,
 }
 

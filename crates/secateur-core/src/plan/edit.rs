@@ -1,7 +1,7 @@
 //! What a strategy returns: edits, and skips with a reason.
 //!
-//! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only words of our
-//! own are spelled out.
+//! **Invariant:** a plan holds no removed text. Ranges point into decoded text; only text that the engine
+//! adds is spelled out.
 
 pub use secateur_condense::Piece;
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,7 @@ pub enum CutReason {
     UnprotectedToolOutput,
     /// Older than the window of turns.
     OutsideWindow,
-    /// Older than the window of turns, told by a summary.
+    /// Older than the window of turns, replaced by a summary.
     Summarized,
     /// Among the turns with the lowest score.
     Unimportant,
@@ -244,7 +244,7 @@ impl CutReason {
             Self::LongMessage => "an old, long message",
             Self::UnprotectedToolOutput => "output of a tool that is not protected, not recent",
             Self::OutsideWindow => "older than the window of turns",
-            Self::Summarized => "older than the window of turns, told by a summary",
+            Self::Summarized => "older than the window of turns, replaced by a summary",
             Self::Unimportant => "among the turns with the lowest score",
             Self::ListingPadding => "padding and repeated paths in a listing",
             Self::LinesStandAbove => "lines that were shown earlier",
@@ -299,7 +299,7 @@ pub enum SkipReason {
     HistoryIsElsewhere,
     /// The system prompt stays.
     SystemStays,
-    /// What stands before the first user message stays.
+    /// What comes before the first user message stays.
     BeforeFirstUser,
     /// The last user message stays.
     LastUserStays,
@@ -339,7 +339,7 @@ pub enum SkipReason {
     AmbiguousChunks,
     /// There is context, and nothing that asks for a part of it.
     NoQuestion,
-    /// The summary that would stand in its place is not there.
+    /// The summary that would replace it is missing.
     SummaryIsMissing,
     /// The edit does not fit the body (a range inside a character, a part that cannot be cut).
     DoesNotFit,
@@ -356,7 +356,7 @@ impl SkipReason {
             Self::NothingToCut => "nothing to cut",
             Self::HistoryIsElsewhere => "the provider holds earlier turns",
             Self::SystemStays => "the system prompt stays",
-            Self::BeforeFirstUser => "what stands before the first user message stays",
+            Self::BeforeFirstUser => "what comes before the first user message stays",
             Self::LastUserStays => "the last user message stays",
             Self::LastTurnStays => "the last turn stays",
             Self::UnknownKind => "of unknown kind",

@@ -1,6 +1,6 @@
 //! The mechanics, their order and the cap: at most one of them changes a request's content.
 //!
-//! **Invariant:** candidates are known before anything is changed or routed. Whoever claims the
+//! **Invariant:** candidates are known before anything is changed or routed. The mechanic that claims the
 //! request keeps it, even if it then finds nothing to do: the outcome of one mechanic never decides
 //! which other one runs.
 

@@ -131,7 +131,7 @@ impl PlanContext<'_, '_> {
         }
     }
 
-    /// An edit that replaces a part's whole text by words of our own. Decodes nothing.
+    /// An edit that replaces a part's whole text by a note. Decodes nothing.
     #[must_use]
     pub fn replace(
         &self,

@@ -49,11 +49,11 @@ pub(crate) struct Cleared<'o> {
     pub is_error: bool,
     /// Its length in characters.
     pub chars: usize,
-    /// Lines that tell how it ended, in its own words.
+    /// Quoted lines that show how it ended.
     pub outcome: &'o [&'o str],
     /// Whether one of them reports an outcome; otherwise they only mention trouble.
     pub is_report: bool,
-    /// Its first line, where nothing tells how it ended.
+    /// Its first line, if no line shows how it ended.
     pub first_line: Option<&'o str>,
 }
 
@@ -186,7 +186,7 @@ fn spell(output: &Cleared<'_>) -> String {
 fn push_quotes(note: &mut String, output: &Cleared<'_>) {
     let lead = match output.subject {
         Subject::Command(_) if output.is_report => " Outcome: ",
-        // Lines of a file, of hits or of a diff tell nothing of an outcome.
+        // Lines of a file, of hits or of a diff do not show an outcome.
         _ => " It included: ",
     };
     for (number, line) in output.outcome.iter().enumerate() {
@@ -270,7 +270,7 @@ mod tests {
 
     /// A failed test run was once cleared to "ran, reported no error".
     #[test]
-    fn a_failed_run_is_told_in_its_own_words() {
+    fn a_failed_run_is_quoted() {
         let run = Cleared {
             outcome: &FAILED,
             ..output(Subject::Command(Some("./run_tests.sh")), 11_413)

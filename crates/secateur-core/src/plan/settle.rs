@@ -46,9 +46,9 @@ pub(crate) fn settle(context: &PlanContext<'_, '_>, plan: Plan, reach: guard::Re
         }
     }
     let strategy = plan.edits.first().map(|edit| edit.strategy);
-    let is_told = |edit: &Edit| matches!(edit.action, Action::InsertTurn(..));
-    let told = plan.edits.iter().any(is_told);
-    let settled = guard::settle_drops(context, wanted, told, strategy, &mut outcome);
+    let is_summary = |edit: &Edit| matches!(edit.action, Action::InsertTurn(..));
+    let has_summary = plan.edits.iter().any(is_summary);
+    let settled = guard::settle_drops(context, wanted, has_summary, strategy, &mut outcome);
     let any_drop = settled.contains(&true);
     for edit in plan.edits {
         let verdict = match &edit.action {

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::read::view::{Exchanges, PartId, PartKind, Role, TurnId, View};
 
-/// What a model is told to do with a transcript. A part of every key: other words, other summaries.
+/// The instructions for a model that summarises a transcript. Part of every key: other instructions give other
+/// summaries.
 pub const INSTRUCTIONS: &str = "The user message holds the older part of a conversation between a \
 user and an assistant, written out as a transcript. It will be replaced by your summary, and the \
 assistant will go on working with that alone. Write down what is needed for that: the task and its \

@@ -1,4 +1,4 @@
-//! When things came: the requests that a conversation is made of.
+//! When turns arrived: the requests that a conversation consists of.
 //!
 //! A body shows its own past: the model was called right before each of its turns, so the turns before
 //! that point were a request. Nothing else is known of the past, and nothing else is needed.
@@ -97,7 +97,7 @@ impl Timeline {
         &self.requests
     }
 
-    /// When a turn came.
+    /// The request with which a turn arrived.
     pub(crate) fn first_use(&self, turn: TurnId) -> Use {
         self.first_use[turn.index()]
     }

@@ -1,4 +1,4 @@
-//! The key that somebody probably meant.
+//! The valid key nearest to a misspelt one.
 
 /// The candidate closest to `word`, if it is close at all.
 pub(crate) fn nearest<'c>(
@@ -14,7 +14,7 @@ pub(crate) fn nearest<'c>(
         .map(|(_, candidate)| candidate)
 }
 
-/// How many insertions, deletions and substitutions lie between two words.
+/// How many insertions, deletions and substitutions turn one word into the other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

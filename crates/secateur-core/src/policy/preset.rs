@@ -8,6 +8,7 @@ use super::words::did_you_mean;
 
 /// A policy that ships with the crate.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,

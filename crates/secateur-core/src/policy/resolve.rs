@@ -107,7 +107,7 @@ fn parse_setting(setting: &str) -> Result<Table, PolicyError> {
     }
 }
 
-/// Splits at the first `=` that stands outside quotes.
+/// Splits at the first `=` outside quotes.
 fn split_setting(setting: &str) -> Option<(&str, &str)> {
     let mut quote = None;
     let at = setting.char_indices().find_map(|(at, c)| {

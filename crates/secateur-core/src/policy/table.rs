@@ -21,7 +21,7 @@ pub struct PolicyError {
     pub hint: Option<String>,
 }
 
-/// What a policy file holds besides the strategies' tables, which stand at the top level by id.
+/// What a policy file holds besides the strategies' tables, which are at the top level, by id.
 /// Both are read from the same text, so that errors keep their line.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]

@@ -9,7 +9,7 @@ use crate::strategy::{self, OptionFact};
 
 const CADENCE: &str =
     "When new decisions are taken: `every-request`, or in `rounds`, when they pay.";
-const THINKING_BINDING: &str = "Where thinking is bound to what stands before it and an open tool exchange needs its own: `wait` \
+const THINKING_BINDING: &str = "Where thinking is bound to what comes before it and an open tool exchange needs its own: `wait` \
     until it is over, or cut and let the provider drop what is invalid (`drop_block`: adds a field, and a beta header).";
 const RECALL: &str = "Ids by which cut text can be asked for, where it is captured: `off`, in the `report`, \
     or also in each `placeholder`.";
@@ -25,9 +25,8 @@ const ROUNDS_ABOUT: &str = "When a round is taken, with `cadence = \"rounds\"`."
 #[must_use]
 pub fn template() -> String {
     let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    let mut out = String::from(
-        "# A policy. Every key stands at its default: delete what you do not change.\n\n",
-    );
+    let mut out =
+        String::from("# A policy. Every key is at its default: delete what you do not change.\n\n");
     comment(
         &mut out,
         &format!(
@@ -58,7 +57,7 @@ pub fn template() -> String {
     out
 }
 
-/// A policy that starts from a preset: every key that it uses stands there as a comment, at its value.
+/// A policy that starts from a preset: every key that it uses is in it as a comment, with its value.
 ///
 /// # Errors
 /// A preset that is no policy.
@@ -70,7 +69,7 @@ pub fn template_of(preset: &Preset) -> Result<String, PolicyError> {
     out.push_str(&format!("preset = {}\n\n", spell(&preset.name)));
     comment(
         &mut out,
-        "Every key that the preset uses stands below at its value: uncomment what you change.",
+        "Every key that the preset uses is below with its value: uncomment what you change.",
     );
     out.push('\n');
     comment(&mut out, CADENCE);

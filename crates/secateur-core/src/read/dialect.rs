@@ -84,11 +84,11 @@ pub struct Rules {
     pub calls_follow_user: bool,
     /// Turns with calls that follow each other count as one turn.
     pub calling_turns_merge: bool,
-    /// In a turn that calls, no text may stand behind a call.
+    /// In a turn that calls, no text may follow a call.
     pub calls_end_their_turn: bool,
     /// Text blocks and contents must not be empty.
     pub text_is_not_empty: bool,
-    /// A reasoning item needs the item that was produced with it right behind it.
+    /// A reasoning item needs the item that was produced with it right after it.
     pub reasoning_has_follower: bool,
     /// Signed thinking may not be removed while the call or text that it produced stays.
     pub signed_thinking_goes_with_its_turn: bool,

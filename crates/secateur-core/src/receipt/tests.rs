@@ -1,4 +1,4 @@
-//! Receipts that can be reckoned by hand: one token to a word.
+//! Receipts that can be computed by hand: one token to a word.
 
 use super::*;
 use crate::cost::cache::CacheKind;
@@ -234,7 +234,7 @@ fn between_rounds_the_whole_of_what_was_sent_is_read() {
 }
 
 #[test]
-fn a_round_writes_again_what_stands_behind_its_first_cut() {
+fn a_round_writes_again_what_follows_its_first_cut() {
     let policy = Policy::preset("steady").unwrap();
     let is_round = |report: &Report| report.account.is_some_and(|account| account.is_round);
     let (receipt, counts, report) = (4..20)
@@ -285,7 +285,7 @@ fn a_ratio_spreads_tokens_over_the_bytes() {
     );
     let share = counts.before.cached as f64 / counts.before.tokens as f64;
     // The model, the system prompt and the end of the list follow the turns.
-    let behind = outcome.bytes_behind_turns;
+    let behind = outcome.bytes_after_turns;
     assert!(behind > 20, "{behind}");
     let bytes = (cached.before.read + behind) as f64 / outcome.before.bytes as f64;
     assert!((share - bytes).abs() < 1e-3);
@@ -307,7 +307,7 @@ fn a_receipt_can_be_written_as_json() {
 }
 
 #[test]
-fn instructions_and_tools_behind_the_turns_are_cached_with_the_request_before() {
+fn instructions_and_tools_after_the_turns_are_cached_with_the_request_before() {
     let turns = r#"[{"role":"user","content":"one"},{"role":"assistant","content":"two"},
         {"role":"user","content":"three"}]"#;
     let system = "word ".repeat(5000);

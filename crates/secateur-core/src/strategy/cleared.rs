@@ -17,7 +17,7 @@ use secateur_condense::{Outcome, outcome};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words<'p> {
     pub(super) style: Style,
-    /// The plain text; also stands where a description does not fit.
+    /// The plain text; also used where a description does not fit.
     pub(super) plain: &'p str,
 }
 
@@ -43,7 +43,7 @@ impl Words<'_> {
         self.put(described, context, result, strategy, why)
     }
 
-    /// The same for those who ask once for a result: nothing is kept for the next time.
+    /// The edit for a result that is asked about once: nothing is kept for the next time.
     pub(super) fn clear_once(
         &self,
         context: &PlanContext<'_, '_>,

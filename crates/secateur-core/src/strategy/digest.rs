@@ -1,7 +1,7 @@
-//! What can be said of turns without a model: tools, files, errors, decisions.
+//! An extract of turns, made without a model: tools, files, errors, decisions.
 //!
-//! **Invariant:** a pure extract. The same turns give the same text, and every name, path and
-//! sentence in it stood in them.
+//! **Invariant:** a pure extract. The same turns give the same text; every name, path and
+//! sentence in it comes from them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ const DECISION_STARTS: [&str; 10] = [
     "conclusion:",
 ];
 
-/// Lines to stand behind the summary's heading, each with a newline before it. Empty if there is
+/// Lines to come after the summary's heading, each with a newline before it. Empty if there is
 /// nothing to say.
 pub(super) fn of(context: &PlanContext<'_, '_>, turns: &[TurnId]) -> String {
     let (mut tools, mut files) = (Tally::default(), Tally::default());

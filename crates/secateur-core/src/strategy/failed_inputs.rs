@@ -1,9 +1,9 @@
 //! Shortens the arguments of calls that failed some turns ago.
 //!
 //! ## What it cuts
-//! Long values in the arguments of a call whose result is an error, once `after_turns` turns came
-//! after that result. Keys and values of up to `keep_value_chars` stay; a longer string becomes a
-//! note with its size; lists and objects are looked into, and become a note if they stay long. The
+//! Long values in the arguments of a call whose result is an error, once `after_turns` turns follow
+//! that result. Keys and values of up to `keep_value_chars` stay; a longer string becomes a
+//! note with its size; lists and objects are searched, and become a note if they stay long. The
 //! arguments stay one JSON object. Arguments that are no JSON object become one with a note.
 //!
 //! ## When it stays out
@@ -93,7 +93,7 @@ impl FailedInputs {
     fn plan(&self, context: &PlanContext<'_, '_>) -> Plan {
         let turns: Vec<TurnId> = context.turns().collect();
         let old = turns.len().saturating_sub(self.after_turns);
-        // A result with a turn index at or behind this is too recent.
+        // A result with a turn index at or after this is too recent.
         let recent_from = turns.get(old).copied();
         let mut plan = Plan::default();
         for &turn in &turns {

@@ -3,7 +3,7 @@
 //! ## What it cuts
 //! Texts of users longer than `max_user_chars`, and of the model longer than `max_assistant_chars`,
 //! in turns before the `turns_threshold`-th last assistant message. A text is cut at the last
-//! sentence end inside the limit, else behind a word with `...`, else at the limit with `...`, and
+//! sentence end inside the limit, else after a word with `...`, else at the limit with `...`, and
 //! ends with `[Message condensed]` or `[Response condensed]` on a line of its own.
 //!
 //! ## When it stays out

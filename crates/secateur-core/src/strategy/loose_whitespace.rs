@@ -9,7 +9,7 @@
 //! ## When it stays out
 //! Both toggles off; a body below `min_body_chars`; redundant white space of the texts in reach below
 //! `min_redundant_pct` of the body; another mechanic claimed the request; the provider holds earlier
-//! turns. Verbatim always: the white space at the start of a line and behind a gutter (`+`, `-`, `>`,
+//! turns. Verbatim always: the white space at the start of a line and after a gutter (`+`, `-`, `>`,
 //! line numbers, time stamps, `path:12:`), code fences (also unclosed), JSON, lines of numbered
 //! listings, runs with a tab, tool calls, thinking, signed parts and media. Results whose text comes
 //! in several blocks stay too.
@@ -82,7 +82,7 @@ impl LooseWhitespace {
         is_enough(&count)
     }
 
-    /// The texts that the toggles reach, with what stands behind each.
+    /// The texts that the toggles reach, with what follows each.
     fn texts<'s>(
         &'s self,
         context: &'s PlanContext<'_, '_>,

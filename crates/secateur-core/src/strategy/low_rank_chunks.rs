@@ -4,27 +4,27 @@
 //! Chunks in the text of a user turn: runs of `<document>`, `<chunk>`, `<source>`, `<search_result>` or
 //! `<context>` elements, numbered runs (`Document [3](Title: …)`, `[3] …`, `Source 3:`), blocks cut by
 //! a repeated `---`, `***` or heading line; also text blocks that are one such chunk each. They are scored in process (no model call) against the
-//! question in the same turn or, where that turn asks nothing, in the user turn behind it. With
+//! question in the same turn or, where that turn asks nothing, in the user turn after it. With
 //! `in_tool_results`, also in results of tools that neither read, search nor edit files nor run commands (the
 //! question is then the user's, with the string arguments of the call), and in documents whose source is plain text.
 //! Text around the chunks stays byte for byte; chunks that stay keep their bytes, tags and numbers.
 //!
 //! ## When it stays out
 //! Fewer than three chunks or no single clear delimiter (`ambiguous-chunks`); no question, or a task
-//! about the whole context such as a summary (`no-question`); scores that tell nothing apart. Documents with
+//! about the whole context such as a summary (`no-question`); scores that do not differ. Documents with
 //! citations on, and all other media, stay as they are.
 //!
 //! ## Example
 //! Of 20 retrieved passages the 8 that hold most of the evidence stay, the best one first.
 //!
 //! Under rounds it is decided when the turn arrives, and stays. Idempotent with `order = "relevance"`:
-//! chunks that stand best first were arranged before. With `"original"` each run may drop more.
+//! chunks that are best first count as arranged before. With `"original"` each run may drop more.
 
 mod arrange;
 mod remembered;
-mod said;
 #[cfg(test)]
 mod tests;
+mod user_turn;
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ use secateur_rank::chunks::{
 
 use self::arrange::{Asked, Verdict, arrange, arrange_blocks};
 use self::remembered::{Key, remembered};
-use self::said::{TextPart, UserTurn};
+use self::user_turn::{TextPart, UserTurn};
 use super::{Strategy, Work};
 use crate::options::options;
 use crate::plan::context::PlanContext;
@@ -53,7 +53,7 @@ pub enum ChunkOrder {
     /// Best first.
     #[default]
     Relevance,
-    /// As they came.
+    /// In their original order.
     Original,
 }
 
@@ -171,23 +171,23 @@ struct Walk<'w, 's, 'a> {
 
 impl<'a> Walk<'_, '_, 'a> {
     fn user_turn(&mut self, turn: TurnId) {
-        let mut said = self.read(turn);
-        said.ends_waiting = self.waiting.is_some();
-        said.is_shared |= self.options.in_tool_results || said.ends_waiting;
+        let mut user_turn = self.read(turn);
+        user_turn.ends_waiting = self.waiting.is_some();
+        user_turn.is_shared |= self.options.in_tool_results || user_turn.ends_waiting;
         if self.options.in_tool_results {
-            self.asked = Some(said.question());
+            self.asked = Some(user_turn.question());
         }
-        if !said.has_chunks() {
+        if !user_turn.has_chunks() {
             if let Some(waiting) = self.waiting.take() {
-                let question = said.question();
+                let question = user_turn.question();
                 self.rank(&waiting, Some(&question));
             }
-        } else if said.question().is_empty() {
+        } else if user_turn.question().is_empty() {
             self.no_question();
-            self.waiting = Some(said);
+            self.waiting = Some(user_turn);
         } else {
             self.no_question();
-            self.rank(&said, None);
+            self.rank(&user_turn, None);
         }
     }
 
@@ -198,26 +198,26 @@ impl<'a> Walk<'_, '_, 'a> {
 
     /// What waited for a question has none.
     fn no_question(&mut self) {
-        let Some(said) = self.waiting.take() else {
+        let Some(user_turn) = self.waiting.take() else {
             return;
         };
-        let target = Target::Turn(said.turn);
+        let target = Target::Turn(user_turn.turn);
         self.plan
             .leave(Some(LowRankChunks::ID), target, SkipReason::NoQuestion);
-        for heard in &said.texts {
-            let chunks = heard.chunks.as_ref();
-            let count = chunks.map(|chunks| whole(heard.part, chunks.spans.len()));
+        for text_part in &user_turn.texts {
+            let chunks = text_part.chunks.as_ref();
+            let count = chunks.map(|chunks| whole(text_part.part, chunks.spans.len()));
             self.plan.chunks.extend(count);
         }
-        if let Some(run) = &said.run {
-            let first = said.texts[run.blocks.start].part;
+        if let Some(run) = &user_turn.run {
+            let first = user_turn.texts[run.blocks.start].part;
             self.plan.chunks.push(whole(first, run.blocks.len()));
         }
     }
 
     /// The texts of a turn and the chunks in them. What could be context and is not clear is noted as left alone.
     fn read(&mut self, turn: TurnId) -> UserTurn<'a> {
-        let mut said = UserTurn {
+        let mut user_turn = UserTurn {
             turn,
             texts: Vec::new(),
             run: None,
@@ -240,24 +240,24 @@ impl<'a> Walk<'_, '_, 'a> {
             if chunks == Err(Some(SkipReason::AmbiguousChunks)) {
                 doubtful.push(Target::Part(part));
             }
-            said.texts.push(TextPart {
+            user_turn.texts.push(TextPart {
                 part,
                 text,
                 chunks: chunks.ok(),
                 is_document,
             });
         }
-        if said.texts.len() >= MIN_CHUNKS && !said.has_chunks() {
-            match self.block_run(&said) {
+        if user_turn.texts.len() >= MIN_CHUNKS && !user_turn.has_chunks() {
+            match self.block_run(&user_turn) {
                 Ok(run) => {
                     doubtful.clear();
-                    said.run = Some(run);
+                    user_turn.run = Some(run);
                 }
                 Err(WhyNot::Ambiguous) => doubtful = vec![Target::Turn(turn)],
                 Err(WhyNot::NoChunks | WhyNot::TooFew) => {}
             }
         }
-        said.is_shared = said
+        user_turn.is_shared = user_turn
             .texts
             .iter()
             .filter(|text| text.chunks.is_some())
@@ -267,16 +267,20 @@ impl<'a> Walk<'_, '_, 'a> {
             let reason = SkipReason::AmbiguousChunks;
             self.plan.leave(Some(LowRankChunks::ID), target, reason);
         }
-        said
+        user_turn
     }
 
     /// Text blocks of a turn that are one chunk each.
-    fn block_run(&self, said: &UserTurn<'a>) -> Result<BlockRun, WhyNot> {
-        let block = |heard: &TextPart<'a>| !heard.is_document && self.is_untouched(heard.part);
-        let texts = said.texts.iter().map(|heard| match block(heard) {
-            true => heard.text.as_ref(),
-            false => "",
-        });
+    fn block_run(&self, user_turn: &UserTurn<'a>) -> Result<BlockRun, WhyNot> {
+        let block =
+            |text_part: &TextPart<'a>| !text_part.is_document && self.is_untouched(text_part.part);
+        let texts = user_turn
+            .texts
+            .iter()
+            .map(|text_part| match block(text_part) {
+                true => text_part.text.as_ref(),
+                false => "",
+            });
         find_block_run(&texts.collect::<Vec<_>>())
     }
 
@@ -296,40 +300,49 @@ impl<'a> Walk<'_, '_, 'a> {
         })
     }
 
-    /// Ranks the chunks of a turn, against its own question or that of the turn behind it.
-    fn rank(&mut self, said: &UserTurn<'a>, question: Option<&str>) {
-        for (place, heard) in said.texts.iter().enumerate() {
-            let Some(chunks) = &heard.chunks else {
+    /// Ranks the chunks of a turn, against its own question or that of the turn after it.
+    fn rank(&mut self, user_turn: &UserTurn<'a>, question: Option<&str>) {
+        for (place, text_part) in user_turn.texts.iter().enumerate() {
+            let Some(chunks) = &text_part.chunks else {
                 continue;
             };
-            let (before_it, behind_it) = said.beside(place..place + 1);
+            let (before_it, after_it) = user_turn.beside(place..place + 1);
             let asked = Asked {
                 given: question,
-                beside: (&before_it, &behind_it),
-                is_document: heard.is_document,
+                beside: (&before_it, &after_it),
+                is_document: text_part.is_document,
                 // A document asks nothing.
-                is_shared: match heard.is_document {
-                    true => said.ends_waiting,
-                    false => said.is_shared,
+                is_shared: match text_part.is_document {
+                    true => user_turn.ends_waiting,
+                    false => user_turn.is_shared,
                 },
             };
-            self.cut(heard.part, &heard.text, chunks, asked);
+            self.cut(text_part.part, &text_part.text, chunks, asked);
         }
-        if let Some(run) = &said.run {
-            let (before, behind) = said.beside(run.blocks.clone());
-            let asked = question.unwrap_or_else(|| question_among(&before, &behind));
-            let asked = (asked, said.is_shared);
-            self.cut_blocks(&said.texts[run.blocks.clone()], run, asked);
+        if let Some(run) = &user_turn.run {
+            let (before, after) = user_turn.beside(run.blocks.clone());
+            let question = question.unwrap_or_else(|| question_among(&before, &after));
+            let blocks = &user_turn.texts[run.blocks.clone()];
+            self.cut_blocks(blocks, run, question, user_turn.is_shared);
         }
     }
 
     /// Drops and reorders text blocks that are one chunk each.
-    fn cut_blocks(&mut self, blocks: &[TextPart<'a>], run: &BlockRun, asked: (&str, bool)) {
-        let texts: Vec<&str> = blocks.iter().map(|heard| heard.text.as_ref()).collect();
-        let parts: Vec<PartId> = blocks.iter().map(|heard| heard.part).collect();
+    fn cut_blocks(
+        &mut self,
+        blocks: &[TextPart<'a>],
+        run: &BlockRun,
+        question: &str,
+        is_shared: bool,
+    ) {
+        let texts: Vec<&str> = blocks
+            .iter()
+            .map(|text_part| text_part.text.as_ref())
+            .collect();
+        let parts: Vec<PartId> = blocks.iter().map(|text_part| text_part.part).collect();
         let (first, all) = (parts[0], parts.len());
-        let key = Key::of(self.options, &texts, asked);
-        let arrange = || arrange_blocks(self.options, &texts, &run.spans, asked);
+        let key = Key::of(self.options, &texts, (question, is_shared));
+        let arrange = || arrange_blocks(self.options, &texts, &run.spans, question, is_shared);
         match remembered(key, arrange) {
             Verdict::Stay => self.plan.chunks.push(whole(first, all)),
             Verdict::NoQuestion => self.nothing_asked(first, all),
@@ -440,7 +453,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 }
 
-/// Arguments that say what is looked for.
+/// Arguments that say what is searched for.
 const QUERY_KEYS: [&str; 8] = [
     "query",
     "q",

@@ -1,7 +1,7 @@
 //! Drops the middle of a long conversation: turns between the head and the last turns.
 //!
 //! ## What it cuts
-//! Turns behind the first `keep_head_turns` (counted from the first user turn) and before the last
+//! Turns after the first `keep_head_turns` (counted from the first user turn) and before the last
 //! `keep_last_turns`, if they carry no tool call and no tool result. With `drop_tool_turns`, whole
 //! tool exchanges in the middle go too: a call never without its results.
 //!

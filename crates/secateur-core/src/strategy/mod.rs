@@ -1,7 +1,7 @@
 //! The strategies of M7: one file each, named after what it removes.
 //!
 //! **Invariant:** a strategy is a pure function of its options and the context. It cannot fail, and it
-//! knows nothing of bytes, JSON or dialects.
+//! knows no dialect.
 
 mod cleared;
 mod context_size;
@@ -99,7 +99,7 @@ impl Work<'_> {
 
 /// A strategy's memory of what has arrived, for strategies that cut each part for itself.
 pub trait IncrementalCuts {
-    /// Looks at a part that has just arrived. Returns whether it may be cut at a later request.
+    /// Takes in a part that has just arrived. Returns whether it may be cut at a later request.
     fn arrive(&mut self, context: &PlanContext<'_, '_>, part: PartId) -> bool;
 
     /// A note of the present request points to the part.

@@ -69,7 +69,7 @@ options! {
     pub struct HardClear {
         /// Whether mode `adaptive` clears results at all.
         enabled: bool = true,
-        /// What stands in a cleared result's place.
+        /// The text that replaces a cleared result.
         placeholder: String = DEFAULT_PLACEHOLDER.to_owned(),
         /// `plain` puts the placeholder there, `described` says which tool ran, how it ended and how large its output was.
         style: Style = Style::Plain,
@@ -311,7 +311,7 @@ impl Size {
 }
 
 /// A result has one edit: clearing replaces its trim. Both lists are in the order of parts, except
-/// that edits of messages stand behind those of results.
+/// that edits of messages come after those of results.
 fn take_the_place_of(edits: &mut Vec<Edit>, cleared: Vec<Edit>) {
     let mut targets: Vec<Target> = cleared.iter().map(Edit::target).collect();
     targets.sort_unstable();

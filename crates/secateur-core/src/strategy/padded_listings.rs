@@ -4,8 +4,8 @@
 //! In results that show files, the spaces before line numbers (`     12→code` becomes `12→code`); with
 //! `sparse_numbers`, also the numbers of lines that follow the one above, except every tenth; with
 //! `bare_lines`, the arrows of these lines too, unless the line would then look numbered or like a note.
-//! What stands behind the arrow is the code's and stays. In results of searches, the path that is
-//! repeated before every hit in one file: it stands once above them.
+//! What follows the arrow is the code's and stays. In results of searches, the path that is
+//! repeated before every hit in one file: it is written once above them.
 //!
 //! ## When it stays out
 //! Results that are not listings, and those of fewer than three numbered lines.
@@ -22,7 +22,7 @@ use crate::plan::arriving_text::{ArrivalText, Line};
 use crate::plan::context::PlanContext;
 use crate::plan::edit::{CutReason, StrategyId};
 use crate::read::view::PartId;
-use crate::text::line_number::{ARROW, Behind, Number};
+use crate::text::line_number::{ARROW, Number, NumberEnd};
 use crate::tools::class::ToolClass;
 
 options! {
@@ -34,7 +34,7 @@ options! {
         sparse_numbers: bool = false,
         /// Whether a line without its number loses the arrow as well. Needs `sparse_numbers`.
         bare_lines: bool = false,
-        /// Whether hits in one file stand under its path.
+        /// Whether hits in one file are listed under its path.
         group_hits: bool = true,
     }
 }
@@ -103,10 +103,10 @@ fn unpad(text: &mut ArrivalText<'_>, sparse: bool, bare: bool) -> bool {
             NO_NUMBER
         };
         let can_go = sparse && follows && !number.value.is_multiple_of(10);
-        match number.behind {
-            Behind::NoNumber => (0, 0),
-            Behind::LooseArrow if can_go && bare => (end + ARROW_BYTES, end + 1),
-            Behind::LooseArrow | Behind::Arrow if can_go => (end, end),
+        match number.ended_by {
+            NumberEnd::NoNumber => (0, 0),
+            NumberEnd::LooseArrow if can_go && bare => (end + ARROW_BYTES, end + 1),
+            NumberEnd::LooseArrow | NumberEnd::Arrow if can_go => (end, end),
             // Without its number a line must still show where its text starts: a tab would not.
             _ => (start, start),
         }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tab_behind_the_number_keeps_the_number() {
+    fn a_tab_after_the_number_keeps_the_number() {
         let text = "     1\t\tdeep\n     2\t\tdeep\n     3\tflat\n";
         assert_eq!(
             listing(text, true).unwrap(),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_in_one_file_stand_under_its_path() {
+    fn hits_in_one_file_are_listed_under_its_path() {
         let text = "/a/b.go:12:x := 1\n/a/b.go-13-y\n--\n/a/c-2.go:7:z\nno hit\n";
         assert_eq!(
             search(text).unwrap(),

@@ -6,7 +6,7 @@
 //! untouched result or an earlier call's arguments hold, contiguous and equal, becomes a note; runs of
 //! the same file have limits of their own. Line numbers and trailing white space are not compared;
 //! indentation is. The note says which lines it stands for where they are numbered, else how many, and where they
-//! were shown; notes behind it that point to the same place are shorter, and so are those of short runs.
+//! were shown; notes after it that point to the same place are shorter, and so are those of short runs.
 //!
 //! ## When it stays out
 //! Results of tools that are not known to show files, commands or searches, and texts that were
@@ -202,7 +202,7 @@ fn line_places(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The lines of a text that a call writes. Only those that stand in JSON as they are can be found again by their
+/// The lines of a text that a call writes. Only those that JSON spells without escapes can be found again by their
 /// reader.
 fn written_lines<'t>(text: &'t str, spelled: &'t mut Vec<u8>) -> impl Iterator<Item = LineKey> {
     let is_plain = |line: &str| memchr::memchr3(b'"', b'\\', b'\t', line.as_bytes()).is_none();
@@ -215,7 +215,7 @@ fn written_lines<'t>(text: &'t str, spelled: &'t mut Vec<u8>) -> impl Iterator<I
     })
 }
 
-/// The same of a text that JSON spells, whose keys were looked for.
+/// The same for a text in JSON spelling, whose keys are known.
 fn written_lines_in_place(text: &ArrivalText<'_>) -> impl Iterator<Item = LineKey> {
     let is_plain = |line: &[u8]| memchr::memchr(b'\\', line).is_none();
     let lines = text.lines().iter().map(|line| text.kept_inside(line));
@@ -302,7 +302,7 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// For the notes behind it.
+    /// For the notes after it.
     fn short(&self) -> &'static str {
         match self {
             Self::Read(_) => " unchanged]\n",
@@ -365,7 +365,7 @@ fn push_number(words: &mut String, number: u64) {
 /// Room for a note.
 const USUAL_NOTE: usize = 32;
 
-/// The number that a line came with, in a listing or a search result.
+/// The number at the start of a line, in a listing or a search result.
 fn number(text: &ArrivalText<'_>, at: usize) -> Option<u64> {
     let line = text.lines().get(at)?;
     any_leading_number(text.uncut(line), text.spelling())
@@ -406,7 +406,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_text_that_is_written_has_the_same_lines_where_it_stands(
+        fn a_text_that_is_written_has_the_same_lines_in_place(
             pieces in proptest::collection::vec(0..PIECES.len(), 0..40),
         ) {
             let raw: String = pieces.iter().map(|&at| PIECES[at]).collect();

@@ -10,7 +10,7 @@
 //! - output of commands, searches, edits, other agents and other tools, by age; half of that once the
 //!   user has spoken again (`past_percent`).
 //!
-//! The result becomes a note that names the command, file or search and the size, quotes the lines that tell how a
+//! The result becomes a note that names the command, file or search and the size, quotes the lines that show how a
 //! command ended, and says how to get it back. Lines that newer notes point to stay behind it.
 //!
 //! ## When it stays out
@@ -100,7 +100,7 @@ impl File {
         edited_by: None,
     };
 
-    /// A call or result that is about it was of use. Whatever the order in which this is told: of the last
+    /// A call or result that is about it was of use. Calls may come in any order: of the last
     /// request that touched the file, the last part counts.
     fn touch(&mut self, context: &PlanContext<'_, '_>, part: PartId) {
         let seen = context.last_use(part);

@@ -1,8 +1,8 @@
-//! Tells older turns by one message and drops them.
+//! Replaces older turns with one message.
 //!
 //! ## What it cuts
 //! Turns before the last `max_turns`; the cut moves earlier until it splits no tool exchange. In
-//! their place stands one user message: `[Previous context: N turns summarized]`. With `summary =
+//! their place there is one user message: `[Previous context: N turns summarized]`. With `summary =
 //! "digest"` it goes on with an extract: the tools that were called and how often, the files they
 //! were called on, what failed, and sentences in which the model settled on something. The extract
 //! is made from the dropped turns alone and says the same for the same turns.
@@ -10,7 +10,7 @@
 //! With `summary = "model"` it goes on with what `summary_model` wrote about the dropped turns. The
 //! proxy asks for it through the workload's upstream and keeps it under the content it stands for,
 //! so that the same history always gets the same bytes; elsewhere there is no model to ask. The cut
-//! then moves in steps of `summary_step_turns`, so that the turns behind a summary, and with them
+//! then moves in steps of `summary_step_turns`, so that the turns after a summary, and with them
 //! the cached prefix, stay the same in between. A summary that is not there within the workload's
 //! budget is done without: `summary_on_miss = "digest"` puts the extract in its place, for good;
 //! `"earlier"` keeps the cut at the newest earlier step that has its summary (none: nothing is cut)
@@ -18,7 +18,7 @@
 //!
 //! ## When it stays out
 //! Conversations of `max_turns` turns or fewer, and histories that are shorter than the message in
-//! their place. The system prompt, what stands before the first user turn, the last user turn, the
+//! their place. The system prompt, what comes before the first user turn, the last user turn, the
 //! last turn, turns with images or documents and broken tool exchanges always stay; N counts what is
 //! really dropped.
 //!
@@ -37,7 +37,7 @@ use crate::options::options;
 use crate::plan::context::PlanContext;
 use crate::plan::edit::{Plan, StrategyId};
 
-/// What stands in the place of dropped turns.
+/// What replaces dropped turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summary {
@@ -57,7 +57,7 @@ pub enum OnMiss {
     /// The extract takes its place.
     #[default]
     Digest,
-    /// The newest earlier summary stands, or nothing is cut.
+    /// The newest earlier summary is used; without one nothing is cut.
     Earlier,
 }
 
@@ -103,8 +103,10 @@ impl SummarizedTurns {
             Err(reason) => return Plan::skip(Self::ID, reason),
         };
         match self.summary {
-            Summary::Digest => older.tell(context, &[&digest::of(context, &older.dropped), ""]),
-            Summary::Placeholder | Summary::Model => older.tell(context, &[""]),
+            Summary::Digest => {
+                older.summarize(context, &[&digest::of(context, &older.dropped), ""])
+            }
+            Summary::Placeholder | Summary::Model => older.summarize(context, &[""]),
         }
     }
 }

@@ -5,13 +5,13 @@
 //! the first kept turn is one that a user wrote, so somewhat more than `max_turns` can stay.
 //!
 //! ## When it stays out
-//! Conversations of `max_turns` turns or fewer. The system prompt, what stands before the first user
+//! Conversations of `max_turns` turns or fewer. The system prompt, what comes before the first user
 //! turn, the last user turn, the last turn (also with `max_turns = 0`), turns with images or
 //! documents and broken tool exchanges always stay. System turns do not count.
 //!
 //! ## Example
 //! With `max_turns = 3` and user, call, result, answer, user, call, result: the third last turn is
-//! the second user turn, so it and the exchange behind it stay.
+//! the second user turn, so it and the exchange after it stay.
 //!
 //! Idempotent: the same cut is found again.
 

@@ -7,7 +7,7 @@
 //! at most `max_turns` are left; an exchange goes whole, so one turn fewer can stay.
 //!
 //! ## When it stays out
-//! Conversations of `max_turns` turns or fewer. The system prompt, what stands before the first user
+//! Conversations of `max_turns` turns or fewer. The system prompt, what comes before the first user
 //! turn, the last user turn, the last turn (also with `max_turns = 0`), turns with images or
 //! documents and broken tool exchanges always stay, and so does a user turn without which the
 //! provider would reject the order. System turns do not count.

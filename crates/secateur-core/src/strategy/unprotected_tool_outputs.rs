@@ -1,7 +1,7 @@
 //! Replaces the outputs of tools that are not protected, except in the last user turns.
 //!
 //! ## What it cuts
-//! Tool results that stand before the `skip_user_turns`-th last user turn, unless their tool is in
+//! Tool results that come before the `skip_user_turns`-th last user turn, unless their tool is in
 //! `protected_tools` (`*` wildcards, whatever the case): outputs such as loaded instructions are
 //! kept. They become `<tool-output-compacted />`, or with `placeholder = "described"` a line that
 //! says which tool ran, how it ended and how large its output was, or with `keep_head_chars` and
@@ -45,7 +45,7 @@ options! {
         keep_errors: bool = false,
         /// `plain` puts `placeholder_text` there, `described` says which tool ran, how it ended and how large its output was.
         placeholder: Style = Style::Plain,
-        /// What stands in an output's place.
+        /// The text that replaces an output.
         placeholder_text: String = DEFAULT_TEXT.to_owned(),
         /// Characters that stay at the beginning of an output; with `keep_tail_chars` 0, too, it goes whole.
         keep_head_chars: usize = 0,
@@ -93,7 +93,7 @@ impl UnprotectedToolOutputs {
                 plan.leave(Some(Self::ID), Target::Part(part), SkipReason::BrokenPair);
                 continue;
             };
-            // Results and the user's next words can share a turn: those results stand before them.
+            // Results and the user's next words can share a turn: those results come before them.
             if context.turn_of(call).is_none_or(|turn| turn >= boundary) {
                 continue;
             }
@@ -183,7 +183,7 @@ fn tokens(chars: usize) -> usize {
 }
 
 /// The turn from which on everything is protected: the `skip`-th last turn that a user wrote.
-/// `None` with fewer; behind the last turn for 0.
+/// `None` with fewer; after the last turn for 0.
 fn boundary(context: &PlanContext<'_, '_>, skip: usize) -> Option<TurnId> {
     match skip.checked_sub(1) {
         None => Some(TurnId(u32::MAX)),

@@ -1,7 +1,7 @@
 //! The number that a listing's next line most likely begins with: one more than that of the line above, as wide.
 //!
-//! **Invariant:** a line is taken only if it begins with exactly these bytes, so what is told of it is what reading its
-//! number would tell.
+//! **Invariant:** a line is taken only if it begins with exactly these bytes, so the result is the same as that of reading its
+//! number.
 
 use crate::text::line_number::Number;
 

@@ -15,13 +15,13 @@ const SEEDS: [u64; 8] = [
     0xe703_7ed1_a0b4_28db,
 ];
 
-/// Hashes of lines, for telling whether two lines are equal. They depend on the process's key, so nobody can write a
+/// Hashes of lines, for finding equal lines. They depend on the process's key, so nobody can write a
 /// line that passes for another one; what is equal is the same under every key.
 #[derive(Debug)]
 pub(crate) struct LineHasher {
     /// All of them depend on the key.
     seeds: [u64; 8],
-    /// What tells lines of different lengths apart, up to a window's.
+    /// Distinguishes lines of different lengths, up to a window's.
     lengths: [u64; WINDOW + 1],
 }
 
@@ -45,7 +45,7 @@ impl LineHasher {
         }
     }
 
-    /// The hash of some bytes among others: one look whether a window's bytes are there, and none for each block.
+    /// The hash of some bytes among others: one check whether a window's bytes are there, instead of one per block.
     #[inline(always)]
     pub(crate) fn hash_at(&self, bytes: &[u8], start: usize, end: usize) -> u64 {
         let length = end - start;
@@ -77,7 +77,7 @@ impl LineHasher {
         state ^ self.lengths[length]
     }
 
-    /// The same of all bytes.
+    /// The hash of all bytes.
     #[inline(always)]
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         let state = match bytes.len() {
@@ -103,14 +103,14 @@ impl LineHasher {
         let last = block(bytes, length - 16);
         let [one, two, three, four] = [first, second, third, last].map(words);
         let seeds = &self.seeds;
-        // Each in its own way: alike, the compiler gathered them in vectors and took them out again.
+        // Written in different ways on purpose: written alike, the compiler packs them into vectors and unpacks them again.
         mix(one.0 ^ seeds[0], one.1.wrapping_add(seeds[1]))
             ^ mix(two.0.wrapping_add(seeds[2]), two.1 ^ seeds[3])
             ^ mix(seeds[4].wrapping_sub(three.0), three.1 ^ seeds[5])
             ^ mix(four.0 ^ seeds[6], seeds[7].wrapping_sub(four.1))
     }
 
-    /// Of fewer than 16 bytes, with zeros behind them.
+    /// Of fewer than 16 bytes, with zeros after them.
     #[inline(always)]
     fn few(&self, bytes: u128) -> u64 {
         let (one, other) = words(&bytes.to_le_bytes());
@@ -139,7 +139,7 @@ impl LineHasher {
     }
 }
 
-/// Fewer than 16 bytes, and zeros behind them.
+/// Fewer than 16 bytes, and zeros after them.
 #[inline(always)]
 fn number(bytes: &[u8]) -> u128 {
     match (bytes.first_chunk(), bytes.last_chunk()) {

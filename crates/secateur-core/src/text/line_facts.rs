@@ -1,15 +1,15 @@
-//! What the strategies that work on arrival ask of a line, found in one look at it: the number that it came with,
-//! and a hash of its content.
+//! The facts about a line that strategies on arrival need, found in one scan: its line number and a hash of its
+//! content.
 //!
-//! A line is looked at as JSON spells it. What is told is the same however its literal spells it.
+//! Lines are scanned in JSON spelling. The facts do not depend on how the literal spells a line.
 
 use crate::text::following_number::FollowingNumber;
 use crate::text::hash::LineHasher;
-use crate::text::line_number::{ARROW, Behind, Number, leading_number};
+use crate::text::line_number::{ARROW, Number, NumberEnd, leading_number};
 use crate::text::line_space::{leading_spaces, trim_end, trim_start};
 use crate::text::spelling::Spelling;
 
-/// The marks of lines, one behind the other.
+/// The facts about the lines of a text, line by line.
 #[derive(Debug, Default)]
 pub(crate) struct LineFacts {
     pub(crate) keys: Vec<LineKey>,
@@ -24,8 +24,8 @@ impl LineFacts {
         self.numbers.clear();
     }
 
-    /// Puts the marks of these lines, which have no newlines, in the place of the present ones.
-    pub(crate) fn look<'t>(
+    /// Replaces the present facts by those of these lines, which have no newlines.
+    pub(crate) fn scan<'t>(
         &mut self,
         lines: impl ExactSizeIterator<Item = &'t [u8]>,
         spelling: Spelling,
@@ -38,17 +38,17 @@ impl LineFacts {
         } = self;
         keys.reserve(lines.len());
         numbers.reserve(lines.len());
-        let mut looker = LineScanner::new();
+        let mut scanner = LineScanner::new();
         for line in lines {
             let line = as_json((line, spelling), spelled);
-            let (key, number) = looker.mark(line, 0, line.len());
+            let (key, number) = scanner.scan(line, 0, line.len());
             keys.push(key);
             numbers.push(number);
         }
     }
 
-    /// The same for lines that stand in a literal which is spelled as usual: where each of them begins, and where it
-    /// ends, before its newline.
+    /// The same for lines of a literal in its usual spelling, given by where each starts and where it ends, its newline
+    /// left out.
     pub(crate) fn scan_in_place(
         &mut self,
         raw: &[u8],
@@ -57,16 +57,16 @@ impl LineFacts {
         self.keys.clear();
         self.keys.resize(lines.len(), LineKey::GONE);
         self.numbers.resize(lines.len(), Number::NONE);
-        let mut looker = LineScanner::new();
+        let mut scanner = LineScanner::new();
         let places = self.keys.iter_mut().zip(&mut self.numbers);
         for ((key, number), (start, end)) in places.zip(lines) {
-            (*key, *number) = looker.mark(raw, start, end);
+            (*key, *number) = scanner.scan(raw, start, end);
         }
     }
 }
 
-/// A line of text as JSON spells it, but for other control characters than tabs: no literal that is looked at as it
-/// stands has them.
+/// A line of text as JSON spells it, except for control characters other than tabs: no literal that is read in place
+/// has them.
 fn spell<'s>(line: &'s [u8], spelled: &'s mut Vec<u8>) -> &'s [u8] {
     if memchr::memchr3(b'"', b'\\', b'\t', line).is_none() {
         return line;
@@ -100,21 +100,21 @@ fn as_json<'s>((line, spelling): (&'s [u8], Spelling), spelled: &'s mut Vec<u8>)
     }
 }
 
-/// What [`LineScanner::mark`] makes a key of: a line without its number and trailing white space.
+/// What [`LineScanner::scan`] makes a key of: a line without its number and trailing white space.
 fn content(line: &[u8]) -> &[u8] {
     let (_, start) = leading_number(line, leading_spaces(line));
     trim_end(&line[start..], Spelling::Json)
 }
 
 /// A line's content, without its number and trailing white space, as a hash. The
-/// lowest bit tells whether the line is long enough to say something: short lines (`}`) are no place to start a run.
+/// lowest bit is set if the line is long enough to start a run; short lines (`}`) are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LineKey(u64);
 
 const SHORTEST_ANCHOR: usize = 8;
 
 impl LineKey {
-    /// A line that is not there any more. Like no other line.
+    /// A removed line. Equal to the key of no line.
     pub(crate) const GONE: Self = Self(0);
 
     /// The key of a line of text. `spelled` is memory to be used again.
@@ -124,7 +124,7 @@ impl LineKey {
 
     /// The key of a line as JSON spells it.
     pub(crate) fn of_spelled(line: &[u8]) -> Self {
-        LineScanner::new().mark(line, 0, line.len()).0
+        LineScanner::new().scan(line, 0, line.len()).0
     }
 
     #[inline]
@@ -132,7 +132,7 @@ impl LineKey {
         self.0 & 1 == 1
     }
 
-    /// A part of the key that tells most lines apart.
+    /// A part of the key that differs between most lines.
     #[inline]
     pub(crate) fn mark(self) -> u8 {
         self.0.to_le_bytes()[1]
@@ -145,7 +145,7 @@ impl LineKey {
     }
 }
 
-/// What a byte may be where it stands: the first one of a number or an arrow; the first one of content, no white space
+/// What a byte may be where it is: the first one of a number or an arrow; the first one of content, no white space
 /// and nothing that looks like a number or a note; the last one of white space.
 static CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
@@ -175,7 +175,7 @@ fn class(byte: Option<&u8>) -> u8 {
     byte.map_or(0, |&byte| CLASSES[usize::from(byte)])
 }
 
-/// Looks at lines as JSON spells them, one after the other.
+/// Scans lines in JSON spelling, one after the other.
 struct LineScanner {
     hasher: &'static LineHasher,
     following: FollowingNumber,
@@ -189,9 +189,9 @@ impl LineScanner {
         }
     }
 
-    /// Looks at a line of `raw`. What stands behind it there is its newline, or nothing.
+    /// Scans a line of `raw`, which is followed by its newline or by nothing.
     #[inline(always)]
-    fn mark(&mut self, raw: &[u8], start: usize, end: usize) -> (LineKey, Number) {
+    fn scan(&mut self, raw: &[u8], start: usize, end: usize) -> (LineKey, Number) {
         let first = words_at(raw, start);
         let (mut number, length) = match self.following.take(first) {
             Some(taken) => taken,
@@ -212,10 +212,10 @@ impl LineScanner {
         } else {
             says_something(raw.get(inside..end).unwrap_or_default())
         };
-        if number.behind == Behind::Arrow && is_loose {
-            number.behind = Behind::LooseArrow;
+        if number.ended_by == NumberEnd::Arrow && is_loose {
+            number.ended_by = NumberEnd::LooseArrow;
         }
-        // The second lowest bit keeps it apart from a line that is gone.
+        // The second lowest bit distinguishes it from `GONE`.
         let key = self.hasher.hash_at(raw, code, end) & !1 | 2 | u64::from(is_anchor);
         (LineKey(key), number)
     }
@@ -239,7 +239,7 @@ impl LineScanner {
     }
 }
 
-/// The bytes from a place on as words, and zeros behind the last one.
+/// The bytes from a place on as words, and zeros after the last one.
 #[inline(always)]
 fn words_at(raw: &[u8], at: usize) -> [u64; 2] {
     match raw.get(at..).and_then(<[u8]>::first_chunk::<16>) {
@@ -264,7 +264,7 @@ fn last_words_at(raw: &[u8], at: usize) -> [u64; 2] {
     [word(at), word(at + 8)]
 }
 
-/// How many spaces stand at a place, given what stands there. Behind a line stands none.
+/// How many spaces follow from `at`, given the first 16 bytes there. A line is never followed by one.
 #[inline(always)]
 fn spaces(raw: &[u8], at: usize, [first, second]: [u64; 2]) -> usize {
     const SPACES: u64 = 0x2020_2020_2020_2020;
@@ -277,7 +277,7 @@ fn spaces(raw: &[u8], at: usize, [first, second]: [u64; 2]) -> usize {
     leading_spaces(&raw[at..])
 }
 
-/// Whether what ends here, with a byte that may be the last one of white space, has to be looked at: most words that end
+/// Whether the end, with a byte that may be the last one of white space, has to be checked: most words that end
 /// with a `t` do not end with a tab.
 #[inline(always)]
 fn may_end_with_space(raw: &[u8], end: usize) -> bool {

@@ -10,12 +10,12 @@ pub(crate) struct Number {
     /// How many spaces precede it.
     pub(crate) spaces: u32,
     pub(crate) digits: u8,
-    pub(crate) behind: Behind,
+    pub(crate) ended_by: NumberEnd,
 }
 
 /// What follows the number of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behind {
+pub(crate) enum NumberEnd {
     /// The line has no number.
     NoNumber,
     /// A tab, as in `cat -n`.
@@ -31,15 +31,15 @@ impl Number {
         value: 0,
         spaces: 0,
         digits: 0,
-        behind: Behind::NoNumber,
+        ended_by: NumberEnd::NoNumber,
     };
 
     pub(crate) fn is_there(&self) -> bool {
-        self.behind != Behind::NoNumber
+        self.ended_by != NumberEnd::NoNumber
     }
 }
 
-/// The arrow that agents put behind the number of a line.
+/// The arrow that agents put after the number of a line.
 pub(crate) const ARROW: &[u8] = "→".as_bytes();
 
 /// What may separate the number of a line from its text.
@@ -67,7 +67,7 @@ impl Separator {
     }
 }
 
-/// The number of a line that JSON spells, which is looked for behind `start` spaces, and where the text of the line
+/// The number of a line that JSON spells, which is looked for after `start` spaces, and where the text of the line
 /// starts: 0 without a number or an arrow. The number of a search hit is skipped, but the line is not a numbered one.
 #[inline(always)]
 #[expect(
@@ -77,9 +77,9 @@ impl Separator {
 pub(crate) fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
     let (digits, value) = leading_digits(&line[start..]);
     let end = start + digits;
-    let (behind, length) = match Separator::at_start_of(&line[end..], Spelling::Json) {
-        Some((Separator::Arrow, length)) => (Behind::Arrow, length),
-        Some((Separator::Tab, length)) if digits > 0 => (Behind::Tab, length),
+    let (ended_by, length) = match Separator::at_start_of(&line[end..], Spelling::Json) {
+        Some((Separator::Arrow, length)) => (NumberEnd::Arrow, length),
+        Some((Separator::Tab, length)) if digits > 0 => (NumberEnd::Tab, length),
         Some((Separator::Hit, length)) if digits > 0 => return (Number::NONE, end + length),
         _ => return (Number::NONE, 0),
     };
@@ -87,7 +87,7 @@ pub(crate) fn leading_number(line: &[u8], start: usize) -> (Number, usize) {
         value,
         spaces: start as u32,
         digits: digits as u8,
-        behind,
+        ended_by,
     });
     (number, end + length)
 }

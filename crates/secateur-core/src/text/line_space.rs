@@ -28,7 +28,7 @@ pub(crate) fn leading_digits(line: &[u8]) -> (usize, Option<u32>) {
         let others = (values.wrapping_add(ONES * 0x76) | values) & (ONES * 0x80);
         if others != 0 {
             let bits = others.trailing_zeros() & !7;
-            // Zeros stand before the digits.
+            // Zeros come before the digits.
             let digits = values.checked_shl(64 - bits);
             return ((bits / 8) as usize, digits.map(eight_digits));
         }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_whatever_stands_behind_them() {
+    fn numbers_are_read_whatever_follows_them() {
         for digits in 0..14 {
             let number = &"92837465019283"[..digits];
             for behind in [

@@ -1,4 +1,4 @@
-//! What a tool does, told from its name: each kind of result ages in its own way.
+//! What a tool does, by its name: each kind of result is outdated in its own way.
 
 /// Kinds of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub enum ToolClass {
     Other,
 }
 
-/// Words in tool names, most telling first.
+/// Words in tool names, most specific first.
 const WORDS: [(ToolClass, &[&str]); 6] = [
     // Input for a command that runs: the answer is what the command prints.
     (ToolClass::Command, &["stdin"]),

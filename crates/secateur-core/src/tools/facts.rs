@@ -20,11 +20,11 @@ pub struct ToolFacts {
     results: Vec<PartId>,
     /// For each file: the turn in which a user first named it.
     named_at: Vec<Option<TurnId>>,
-    /// For each file: the path under which it first came up.
+    /// For each file: the path under which it is named first.
     paths: Vec<String>,
 }
 
-/// Shorter results of tools that nobody knows are not looked at.
+/// Shorter results of unknown tools are not examined.
 const MIN_LOG_CHARS: usize = 500;
 
 impl ToolFacts {
@@ -35,7 +35,7 @@ impl ToolFacts {
         let mut is_unknown = vec![false; count];
         let mut known = Files::default();
         let mut class_of: QuickMap<Cow<'_, str>, ToolClass> = QuickMap::default();
-        let mut deeds = QuickMap::default();
+        let mut effects = QuickMap::default();
         for id in view.part_ids() {
             match view.part(id).kind {
                 PartKind::Call => {
@@ -43,7 +43,7 @@ impl ToolFacts {
                         let class = class_of.entry(name);
                         *class.or_insert_with_key(|name| ToolClass::of(name))
                     });
-                    let (class, path) = of_call(view, id, by_name, args, &mut deeds);
+                    let (class, path) = of_call(view, id, by_name, args, &mut effects);
                     classes[id.index()] = class;
                     is_unknown[id.index()] = class.is_none() && by_name.is_some();
                     files[id.index()] = path.map(|path| known.number(&path));
@@ -87,7 +87,7 @@ impl ToolFacts {
         }
     }
 
-    /// The path of the file that a call or result is about, as it first came up.
+    /// The path of the file that a call or result is about, as it is named first.
     pub(crate) fn path(&self, part: PartId) -> Option<&str> {
         self.paths.get(self.file(part)?).map(String::as_str)
     }
@@ -139,7 +139,7 @@ fn of_call<'a>(
     call: PartId,
     by_name: Option<ToolClass>,
     args: &CallArgs,
-    deeds: &mut QuickMap<Cow<'a, str>, ShellEffect>,
+    effects: &mut QuickMap<Cow<'a, str>, ShellEffect>,
 ) -> (Option<ToolClass>, Option<Cow<'a, str>>) {
     let path = || {
         let [path] = args.first_texts(view, call, [&PATH_KEYS]);
@@ -148,9 +148,9 @@ fn of_call<'a>(
     match by_name {
         Some(ToolClass::Command) => {
             let [line] = args.first_texts(view, call, [&COMMAND_KEYS]);
-            let deed = match line {
+            let effect = match line {
                 // The same command is often run again.
-                Some(line) => deeds
+                Some(line) => effects
                     .entry(line)
                     .or_insert_with_key(|line| ShellEffect::of_line(line))
                     .clone(),
@@ -161,11 +161,14 @@ fn of_call<'a>(
                             ShellEffect::of_arguments(&words)
                         })
                     }
-                    FreeText::Does(deed) => deed,
+                    FreeText::Does(effect) => effect,
                     FreeText::Unknown => return (None, None),
                 },
             };
-            (Some(deed.class), deed.file.map(Cow::Owned).or_else(path))
+            (
+                Some(effect.class),
+                effect.file.map(Cow::Owned).or_else(path),
+            )
         }
         Some(ToolClass::Edit) => {
             let [shows, path] = args.first_texts(view, call, [&["command"], &PATH_KEYS]);
@@ -198,11 +201,11 @@ fn of_free_text(args: &str) -> FreeText {
     if text.is_empty() || text.starts_with('{') {
         return FreeText::None;
     }
-    if let Some(deed) = script::deed_of(text) {
-        return FreeText::Does(deed);
+    if let Some(effect) = script::effect_of(text) {
+        return FreeText::Does(effect);
     }
     match ShellEffect::of_line(text) {
-        deed if deed.class != ToolClass::Command => FreeText::Does(deed),
+        effect if effect.class != ToolClass::Command => FreeText::Does(effect),
         _ => FreeText::Unknown,
     }
 }
@@ -214,7 +217,7 @@ fn is_log(view: &View<'_>, result: PartId) -> bool {
 
 /// The files that calls are about, in the order in which they come up. A path that is the end of just one
 /// known path means that file (`src/a.rs` and `/repo/src/a.rs`); whether it does is settled when it comes up,
-/// so that a longer conversation tells the same of its earlier requests.
+/// so that a longer conversation gives the same facts for its earlier requests.
 #[derive(Default)]
 struct Files {
     paths: Vec<String>,

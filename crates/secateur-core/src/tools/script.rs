@@ -13,16 +13,16 @@ use literal::{Literal, Reader};
 
 /// What the calls of a script do together; `None` if that is not known. What shows a file counts before what
 /// searches or changes one; a command makes the whole a command.
-pub(crate) fn deed_of(script: &str) -> Option<ShellEffect> {
+pub(crate) fn effect_of(script: &str) -> Option<ShellEffect> {
     let calls = calls(script)?;
     let mut found: Option<ShellEffect> = None;
     for call in &calls {
-        let Some(deed) = of_call(call)? else {
+        let Some(effect) = of_call(call)? else {
             continue;
         };
         found = Some(match found {
-            None => deed,
-            Some(before) => before.and(deed),
+            None => effect,
+            Some(before) => before.and(effect),
         });
     }
     found
@@ -45,10 +45,10 @@ struct NestedCall {
     argument: Literal,
 }
 
-/// What a call does: nothing that matters, or a deed; outer `None` if that is not known.
+/// What a call does: nothing that matters, or a effect; outer `None` if that is not known.
 fn of_call(call: &NestedCall) -> Option<Option<ShellEffect>> {
     let path = || text_under(&call.argument, &PATH_KEYS).filter(|path| is_fixed(path));
-    let deed = match ToolClass::of(&call.tool) {
+    let effect = match ToolClass::of(&call.tool) {
         // `write_stdin` sends input to a command that runs.
         ToolClass::Command if call.tool.contains("stdin") => ShellEffect::COMMAND,
         ToolClass::Command => match command(call)? {
@@ -73,7 +73,7 @@ fn of_call(call: &NestedCall) -> Option<Option<ShellEffect>> {
             file: path().map(str::to_owned),
         },
     };
-    Some(Some(deed))
+    Some(Some(effect))
 }
 
 /// What a call of a tool for commands runs.
@@ -120,15 +120,15 @@ impl ShellEffect {
             _ => 0,
         };
         let same_file = self.file == other.file;
-        let mut deed = if rank(other.class) > rank(self.class) {
+        let mut effect = if rank(other.class) > rank(self.class) {
             other
         } else {
             self
         };
-        if !same_file || deed.class == ToolClass::Command {
-            deed.file = None;
+        if !same_file || effect.class == ToolClass::Command {
+            effect.file = None;
         }
-        deed
+        effect
     }
 }
 

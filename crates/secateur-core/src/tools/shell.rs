@@ -39,13 +39,13 @@ impl ShellEffect {
         Self { class, file }
     }
 
-    /// What a command line does. Deeds that differ: a read counts before a search, anything else makes it a
-    /// command.
+    /// What a command line does. If its commands have different effects, a read counts before a search, and anything
+    /// else makes it a command.
     pub(crate) fn of_line(line: &str) -> Self {
         of_line(line, MAX_DEPTH)
     }
 
-    /// The same of a program with its arguments.
+    /// What a program with these arguments does.
     pub(crate) fn of_arguments(arguments: &[String]) -> Self {
         let words: Vec<Word> = arguments.iter().map(|text| Word::plain(text)).collect();
         of_pipe(&[words], MAX_DEPTH).unwrap_or(Self::COMMAND)
@@ -55,11 +55,11 @@ impl ShellEffect {
 fn of_line(line: &str, depth: usize) -> ShellEffect {
     let mut found: Option<ShellEffect> = None;
     for pipe in pipes(line) {
-        let Some(deed) = of_pipe(&pipe, depth) else {
+        let Some(effect) = of_pipe(&pipe, depth) else {
             continue;
         };
-        found = Some(match (found, deed) {
-            (None, deed) => deed,
+        found = Some(match (found, effect) {
+            (None, effect) => effect,
             (Some(a), b) if a.class == b.class => ShellEffect {
                 file: a.file.filter(|file| b.file.as_ref() == Some(file)),
                 class: a.class,
@@ -76,22 +76,22 @@ fn of_line(line: &str, depth: usize) -> ShellEffect {
 fn of_pipe(pipe: &[Program], depth: usize) -> Option<ShellEffect> {
     let first = of_program(pipe.first()?, depth)?;
     let rest = pipe[1..].iter().map(|words| of_program(words, depth));
-    let mut deed = first;
+    let mut effect = first;
     for next in rest {
-        deed = match (
-            deed.class,
+        effect = match (
+            effect.class,
             next.map_or(ToolClass::Command, |next| next.class),
         ) {
             // `cat a.rs | head`, `rg word | head`; `cat a.rs | grep word`.
-            (ToolClass::Read | ToolClass::Search, ToolClass::Read) => deed,
+            (ToolClass::Read | ToolClass::Search, ToolClass::Read) => effect,
             (ToolClass::Read | ToolClass::Search, ToolClass::Search) => ShellEffect {
                 class: ToolClass::Search,
-                ..deed
+                ..effect
             },
             _ => return Some(ShellEffect::COMMAND),
         };
     }
-    Some(deed)
+    Some(effect)
 }
 
 /// What one program does with its arguments; `None` if it only prepares or announces.

@@ -14,7 +14,7 @@ const REFILL: Millis = 12_000;
 /// Addresses remembered; beyond that all new ones share one budget.
 const MAX_ADDRESSES: usize = 4096;
 
-/// See the module.
+/// Wrong tries of the token, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     wrong: Mutex<BTreeMap<Option<IpAddr>, (f64, Millis)>>,

@@ -13,14 +13,14 @@ use secateur_ledger::Millis;
 use secateur_ledger::shown::is_unseen;
 
 use super::token::{PortalToken, random};
-use crate::PortalError;
+use crate::portal_error::PortalError;
 
 /// Longer names are cut.
 const MAX_NAME_CHARS: usize = 40;
 /// More ended sessions than this are not remembered; the oldest are forgotten first.
 const MAX_ENDED: usize = 10_000;
 
-/// See the module.
+/// A visitor's session, as its cookie holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) id: String,

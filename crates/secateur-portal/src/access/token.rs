@@ -6,9 +6,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 use secateur_proxy::config::MIN_TOKEN_CHARS;
 use subtle::ConstantTimeEq;
 
-use crate::PortalError;
+use crate::portal_error::PortalError;
 
-/// See the module.
+/// The hash of the token that opens the portal.
 #[derive(Clone)]
 pub struct PortalToken {
     sha256: [u8; 32],

@@ -29,7 +29,7 @@ pub(crate) enum Page {
     Before(After),
 }
 
-/// See the module.
+/// The filters, order and page that an address of the audit asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ListQuery {
     pub(crate) workload: String,

@@ -8,7 +8,7 @@ use crate::chip::Chip;
 use crate::link;
 use crate::numbers::{percent, signed, thousands, usd_in, usd_places};
 
-/// See the module.
+/// The cells of one row in a list.
 #[derive(Clone, Debug)]
 pub(crate) struct RowLine {
     pub(crate) href: String,

@@ -135,7 +135,7 @@ pub(crate) struct Mark {
     pub(crate) label: String,
 }
 
-/// See the module.
+/// A chart over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
     /// Unique on its page.

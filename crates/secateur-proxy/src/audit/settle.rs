@@ -134,7 +134,7 @@ impl AuditEvent {
         };
         // M7 leaves alone what stands behind the turns, and a prompt has it before them.
         let is_m7 = self.fired(Mechanic::M7);
-        let behind = if is_m7 { report.bytes_behind_turns } else { 0 };
+        let behind = if is_m7 { report.bytes_after_turns } else { 0 };
         ((at + behind) as f64 / self.bytes_after as f64).min(1.0)
     }
 

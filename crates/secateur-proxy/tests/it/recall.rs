@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use secateur_ledger::{CaptureLimits, Filter, Ledger, LedgerOptions};
 use secateur_mock::MockOptions;
+use secateur_mock::client::{LONG_RESULTS, recall_ids, tool_session};
 use secateur_proxy::LedgerSink;
 use serde_json::{Value, json};
 
@@ -58,15 +59,13 @@ impl Kept {
     async fn prune(&self) -> Vec<String> {
         let answer = self
             .stage
-            .post("/w/keeps/v1/messages", &[], session().to_string())
+            .post("/w/keeps/v1/messages", &[], tool_session(result_text))
             .await;
         assert_eq!(answer.headers["x-secateur-stack"], "m7");
         let received = self.stage.mock.received().pop().unwrap();
-        let sent = String::from_utf8(received.body.to_vec()).unwrap();
+        let sent = String::from_utf8_lossy(&received.body);
         assert!(!sent.contains(SECRET));
-        let ids = sent.split("[recall:").skip(1);
-        ids.map(|rest| rest.split(']').next().unwrap().to_owned())
-            .collect()
+        recall_ids(&received.body)
     }
 
     async fn recall(&self, workload: &str, body: &Value) -> (u16, Value) {
@@ -92,30 +91,11 @@ fn result_text(at: usize) -> String {
     format!("result {at} {SECRET} caf\u{e9}\n").repeat(80)
 }
 
-fn session() -> Value {
-    let mut messages = vec![json!({"role": "user", "content": "go"})];
-    for at in 0..8 {
-        let id = format!("t{at}");
-        messages.push(json!({"role": "assistant", "content": [
-            {"type": "tool_use", "id": id, "name": "bash", "input": {"command": at.to_string()}}]}));
-        // The newest results stay.
-        let text = if at < 5 {
-            result_text(at)
-        } else {
-            "new".to_owned()
-        };
-        messages.push(json!({"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": id, "content": text}]}));
-    }
-    json!({"model": "claude-haiku-4-5", "max_tokens": 10, "messages": messages,
-        "tools": [{"name": "bash", "input_schema": {"type": "object"}}]})
-}
-
 #[tokio::test]
 async fn a_cut_text_comes_back_whole_by_the_id_in_its_placeholder() {
     let kept = Kept::new().await;
     let ids = kept.prune().await;
-    assert_eq!(ids.len(), 5);
+    assert_eq!(ids.len(), LONG_RESULTS);
     for (at, id) in ids.iter().enumerate() {
         let body = kept.captured(id).await;
         assert_eq!(body["text"], result_text(at));

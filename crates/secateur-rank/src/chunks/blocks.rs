@@ -2,7 +2,7 @@
 //!
 //! A block is a chunk when it is one element and nothing else, when it opens with a number that counts up
 //! from block to block, or when it opens with the heading that the other blocks open with. Blocks without any of
-//! these are not told apart from what a user says in several blocks.
+//! these cannot be distinguished from what a user says in several blocks.
 
 use std::ops::Range;
 

@@ -169,7 +169,7 @@ fn tags(text: &str) -> Vec<Tag> {
     tags
 }
 
-/// The place of the `>` that ends a tag, behind its name. `None` when what follows is no tag.
+/// The place of the `>` that ends a tag, after its name. `None` when what follows is no tag.
 fn tag_end(rest: &[u8]) -> Option<usize> {
     match rest.first()? {
         b'>' => return Some(0),
@@ -189,7 +189,7 @@ fn tag_end(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// The run of at least three siblings of one name that lies least deep.
+/// The run of at least three siblings of one name that is least deep.
 pub(super) fn run(text: &str, tree: &Tree) -> Result<Chunks, WhyNot> {
     let mut keys: Vec<(usize, usize, usize)> = tree
         .elements
@@ -284,7 +284,7 @@ fn attribute(text: &str, open: &Range<usize>) -> Option<Range<usize>> {
     })
 }
 
-/// A naming child that stands at the beginning of the chunk.
+/// A naming child at the beginning of the chunk.
 fn child(text: &str, inner: &Range<usize>) -> Option<Range<usize>> {
     let body = &text[inner.clone()];
     TITLE_CHILDREN.iter().find_map(|name| {
@@ -298,7 +298,7 @@ fn child(text: &str, inner: &Range<usize>) -> Option<Range<usize>> {
     })
 }
 
-/// Where a line-based layout is to be looked for: inside the only outermost element, or everywhere.
+/// Where a line-based layout is searched for: inside the only outermost element, or everywhere.
 pub(super) fn only_container(text: &str, tree: &Tree) -> Region {
     let mut outermost = tree.elements.iter().filter(|e| e.depth == 0);
     match (outermost.next(), outermost.next()) {

@@ -27,7 +27,7 @@ pub const MIN_CHUNKS: usize = 3;
 pub struct ChunkSpan {
     /// Everything that goes when the chunk goes: tags, numbering, heading and text, without the separator.
     pub extent: Range<usize>,
-    /// The text to rank: inside the tags, behind the number. Lies within `extent`.
+    /// The text to rank: inside the tags, after the number. Lies within `extent`.
     pub inner: Range<usize>,
     /// The title or source name, where the layout gives one. Lies within `extent`.
     pub title: Option<Range<usize>>,
@@ -189,7 +189,7 @@ impl Chunks {
         pieces
     }
 
-    /// The text before the first chunk, and behind the last.
+    /// The text before the first chunk, and after the last.
     #[must_use]
     pub fn around<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
         match (self.spans.first(), self.spans.last()) {

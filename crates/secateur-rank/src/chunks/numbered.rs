@@ -1,6 +1,6 @@
 //! Numbered runs: `Document [3](Title: …) …`, `[3] …`, `Source 3: …`, `## Result 3`.
 //!
-//! The numbers must count up by one from 0 or 1. Where the markers of the run stand behind blank lines,
+//! The numbers must count up by one from 0 or 1. Where the markers of the run come after blank lines,
 //! one that does not (`[7]` in quoted code) is text; any other marker out of turn makes the cut unclear.
 
 use std::ops::Range;
@@ -73,7 +73,7 @@ enum Chain<'m> {
     Clear(Vec<&'m Marker>),
 }
 
-/// The markers that count up. When most stand behind a blank line, only those that do are delimiters.
+/// The markers that count up. When most come after a blank line, only those that do are delimiters.
 fn chain(same: &[Marker]) -> Chain<'_> {
     let spaced: Vec<&Marker> = same.iter().filter(|m| m.after_blank).collect();
     let all: Vec<&Marker> = same.iter().collect();
@@ -229,7 +229,7 @@ fn is_rule(text: &str, line: &Line) -> bool {
     content.len() >= 3 && (content.bytes().all(|b| b == b'-') || content.bytes().all(|b| b == b'*'))
 }
 
-/// The line behind the last chunk. Inside a container the chunk runs to the end. Elsewhere it ends
+/// The line after the last chunk. Inside a container the chunk runs to the end. Elsewhere it ends
 /// at its first blank line when no other chunk holds one, or else at a line that opens the question.
 fn last_line(
     text: &str,

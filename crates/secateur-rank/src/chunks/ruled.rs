@@ -1,7 +1,7 @@
 //! Blocks cut by a repeated line: `---`, `***`, or one heading that comes again and again.
 //!
-//! In open text only what lies between two delimiters is a chunk: what stands before the first and
-//! behind the last may be the question and always stays. Inside a container every block is a chunk.
+//! In open text only what is between two delimiters is a chunk: what comes before the first and
+//! after the last may be the question and always stays. Inside a container every block is a chunk.
 
 use std::ops::Range;
 
@@ -25,8 +25,8 @@ pub(super) fn find(text: &str, lines: &[Line], region: &Region) -> Result<Chunks
     }
 }
 
-/// Lines of at least three of `byte` and nothing else, all of the length of the first. When some stand
-/// between blank lines and some do not, those that do are the delimiters and the others are content.
+/// Lines of at least three of `byte` and nothing else, all of the length of the first. When some are
+/// between blank lines and some are not, those that are count as delimiters and the others are content.
 fn rule_lines(text: &str, lines: &[Line], byte: u8) -> Vec<usize> {
     let mut length = None;
     let mut at: Vec<usize> = Vec::new();
@@ -84,7 +84,7 @@ fn first_heading(text: &str, block: &Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Blocks that begin with the same heading line. The last one ends where a question opens; where none does, it
-/// may hold what is asked, unless that stands before the blocks.
+/// may hold what is asked, unless that comes before the blocks.
 fn under_headings(text: &str, lines: &[Line], region: &Region) -> Result<Option<Chunks>, WhyNot> {
     let mut headings: Vec<(&str, usize)> = lines
         .iter()

@@ -3,7 +3,7 @@
 //! Events of type `user` and `assistant` carry a message. One answer of the model is written as several
 //! `assistant` lines with the same `message.id`, one block each, with results of its calls in between; the
 //! client sends them as one message, followed by the results. Sidechains (sub-agents) are conversations of
-//! their own, told apart by `agentId`, or by the root of their `parentUuid` chain. A compaction
+//! their own, distinguished by `agentId`, or by the root of their `parentUuid` chain. A compaction
 //! (`compact_boundary`, or a user event with `isCompactSummary`) starts a new context. Answers of the model
 //! `<synthetic>` are the client's own. Other events (summaries, snapshots, progress, queue operations) were never sent.
 
@@ -55,7 +55,7 @@ struct Chain {
     drafts: Vec<Draft>,
 }
 
-/// A log on its way.
+/// A log while it is read.
 #[derive(Default)]
 pub(super) struct Log {
     chains: BTreeMap<(String, usize), Chain>,

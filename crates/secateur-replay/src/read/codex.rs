@@ -23,7 +23,7 @@ const NOT_READ: [&str; 6] = [
     "other",
 ];
 
-/// A log on its way.
+/// A log while it is read.
 #[derive(Default)]
 pub(super) struct Log {
     session: String,

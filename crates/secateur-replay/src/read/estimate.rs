@@ -1,4 +1,4 @@
-//! What a record does not say and its billed usage tells: the size of what comes before the messages, and at which
+//! What a record does not say and its billed usage shows: the size of what comes before the messages, and at which
 //! requests the cache was cold.
 
 use secateur_core::cost::Terms;

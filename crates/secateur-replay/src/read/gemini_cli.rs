@@ -16,7 +16,7 @@ use super::time::millis_of;
 use crate::agent::Agent;
 use crate::session::{Answer, Origin, Usage};
 
-/// A log on its way.
+/// A log while it is read.
 #[derive(Default)]
 pub(super) struct Log {
     session: String,

@@ -116,7 +116,7 @@ pub(crate) fn file_name(path: &Path) -> String {
     )
 }
 
-/// Reads all sessions of a file's content. `name` is used to say where an unreadable row stands.
+/// Reads all sessions of a file's content. `name` is used to say where an unreadable row is.
 pub fn read_bytes(name: &str, content: &[u8]) -> Loaded {
     let mut loaded = Loaded::default();
     let text = match std::str::from_utf8(content) {

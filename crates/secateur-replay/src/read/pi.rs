@@ -18,7 +18,7 @@ use crate::session::{Answer, Origin, Usage};
 /// Branches of a session that are read; each is a conversation from the root on.
 const MAX_BRANCHES: usize = 16;
 
-/// A log on its way.
+/// A log while it is read.
 #[derive(Default)]
 pub(super) struct Log {
     session: String,

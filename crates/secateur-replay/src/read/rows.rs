@@ -16,7 +16,7 @@ pub(crate) fn is_one_document(text: &str) -> bool {
         && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// Reads one document; `line` says where it stands.
+/// Reads one document; `line` is its line number.
 pub(crate) fn read_document(name: &str, line: usize, text: &str, loaded: &mut Loaded) {
     let place = format!("{name}:{line}");
     match session_of(&place, text) {

@@ -42,7 +42,7 @@ fn unmarked<'i>(item: &'i str, anchor: Option<&'i str>) -> impl Iterator<Item = 
     std::iter::once(item.to_owned()).chain(without)
 }
 
-/// System turns, what stands before the first user turn, and the last user turn. A marker may be new.
+/// System turns, what comes before the first user turn, and the last user turn. A marker may be new.
 pub(super) fn ends_survive(
     dialect: Dialect,
     before: &RawRequest<'_>,
@@ -81,7 +81,7 @@ pub(super) fn ends_survive(
             && opening
                 .clone()
                 .all(|(was, is)| unmarked(is, anchor).any(|is| is == *was)),
-        "what stands before the first user turn changed"
+        "what comes before the first user turn changed"
     );
     let last = was
         .iter()

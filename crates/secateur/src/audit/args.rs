@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum, ValueHint};
 use secateur_ledger::{Filter, GroupBy, Millis};
 
-use super::time::parse_moment;
+use crate::time::parse_moment;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {

@@ -11,7 +11,7 @@ const TIME_DIGITS: usize = 11;
 const MIN_CHARS: usize = 6;
 /// Rows that are asked for at once.
 const PAGE: u32 = 2_000;
-/// Rows that are looked at, at most.
+/// How many rows are searched, at most.
 const MAX_ROWS: usize = 200_000;
 
 pub(super) fn find(ledger: &Ledger, id: &str) -> Result<Row, Failure> {
@@ -59,7 +59,7 @@ pub(super) fn find(ledger: &Ledger, id: &str) -> Result<Row, Failure> {
     }
 }
 
-/// When requests came whose ids begin like this; `None`: it is too short, or not the beginning of an id.
+/// When the requests arrived whose ids begin like this; `None`: it is too short, or not the beginning of an id.
 fn times(id: &str) -> Option<(Millis, Millis)> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     if id.len() < MIN_CHARS || !id.bytes().all(is_digit) {

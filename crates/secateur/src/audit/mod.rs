@@ -8,9 +8,8 @@ mod outcome;
 mod parquet;
 pub(crate) mod place;
 mod show;
-pub(crate) mod stats;
+mod stats;
 mod tail;
-pub(crate) mod time;
 
 use std::future::Future;
 

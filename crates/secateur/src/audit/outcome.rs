@@ -3,8 +3,7 @@
 use comfy_table::{Cell, CellAlignment};
 use secateur_ledger::{Filter, Purpose, SpentDay, Totals};
 
-use super::stats::usd;
-use crate::table::{counted, table, thousands};
+use crate::table::{counted, table, thousands, usd};
 
 /// What Secateur's own calls cost, a line for each purpose. They are listed by workload and time alone: where something
 /// else is asked for, there are no lines, and only the sums have them.
@@ -27,7 +26,7 @@ pub(crate) fn spent_by_purpose(filter: &Filter, days: &[SpentDay]) -> Vec<String
             _ => "comparing answers (canary)",
         };
         let unknown = if unpriced > 0 {
-            format!(" and {} at an unknown cost", count(unpriced))
+            format!(" and {} at an unknown cost", thousands(unpriced))
         } else {
             String::new()
         };
@@ -40,10 +39,6 @@ pub(crate) fn spent_by_purpose(filter: &Filter, days: &[SpentDay]) -> Vec<String
         })
     };
     Purpose::ALL.into_iter().filter_map(line).collect()
-}
-
-fn count(number: u64) -> String {
-    thousands(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// Predicted against billed tokens of the requests where both are known; `None` where there are none.
@@ -68,8 +63,8 @@ pub(crate) fn by_kind(all: &Totals) -> Option<String> {
     for (kind, predicted, billed) in kinds {
         rows.add_row([
             Cell::new(kind),
-            Cell::new(count(predicted)),
-            Cell::new(count(billed)),
+            Cell::new(thousands(predicted)),
+            Cell::new(thousands(billed)),
             Cell::new(off_by(predicted, billed)),
         ]);
     }

@@ -1,5 +1,5 @@
 //! A small Parquet writer: flat columns, PLAIN encoding, no compression, one page per column and row
-//! group. Everything that reads Parquet reads this; `tests/audit_cli.rs` has pyarrow read it.
+//! group. Everything that reads Parquet reads this; `tests/it/audit_cli.rs` has pyarrow read it.
 //!
 //! The format: the mark `PAR1`, the pages, a footer in Thrift's compact protocol that says where they
 //! are, its length, and the mark again. All columns are optional; a page starts with the definition

@@ -10,13 +10,12 @@ use serde_json::Value;
 
 use super::args::ShowArgs;
 use super::by_prefix::find;
-use super::stats::usd;
-use super::time::spell;
 use crate::failure::Failure;
 use crate::input::{show, write_stdout};
-use crate::table::{amber_cell, bold, green_cell, table, thousands};
+use crate::table::{amber_cell, bold, green_cell, table, thousands, usd};
+use crate::time::spell;
 
-const NO_PLAN: &str = "\nNo plan was kept: no mechanic looked at this request.\n";
+const NO_PLAN: &str = "\nNo plan was kept: no mechanic handled this request.\n";
 
 pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
     let row = find(ledger, &args.id)?;
@@ -27,7 +26,7 @@ pub(crate) fn run(ledger: &Ledger, args: &ShowArgs) -> Result<(), Failure> {
     let mut text = facts(&row, plan.as_ref().and_then(|plan| plan.as_ref().ok()));
     if row.held_out {
         // Its plan says no more than that nothing was switched on.
-        return show(&(text + "\nNothing was looked at: the session is held out.\n"));
+        return show(&(text + "\nNothing was examined: the session is held out.\n"));
     }
     match plan {
         None => text += NO_PLAN,
@@ -53,21 +52,34 @@ pub(super) fn json(row: &Row) -> Value {
     json
 }
 
-fn count(number: u64) -> String {
-    thousands(usize::try_from(number).unwrap_or(usize::MAX))
+fn pair(before: Option<u64>, after: Option<u64>) -> Option<String> {
+    Some(format!("{} → {}", thousands(before?), thousands(after?)))
 }
 
-fn pair(before: Option<u64>, after: Option<u64>) -> Option<String> {
-    Some(format!("{} → {}", count(before?), count(after?)))
-}
+/// A name and, if there is one, a value.
+type Fact = (&'static str, Option<String>);
 
 fn facts(row: &Row, plan: Option<&Value>) -> String {
-    let receipt = &row.receipt;
-    let is_implausible = plan.is_some_and(|plan| plan["usage_implausible"] == true);
-    // What was read from the cache, by which rule, or why not.
-    let cache = plan.and_then(|plan| Some(plan["cache_read"]["summary"].as_str()?.to_owned()));
-    let milliseconds = |us: u64| format!("{}.{:03} ms", count(us / 1_000), us % 1_000);
-    let tokens = |number: Option<u64>| number.map(count);
+    let facts = [
+        request_facts(row),
+        change_facts(row),
+        token_facts(row, plan),
+        cost_facts(row),
+    ];
+    facts
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| {
+            Some(format!(
+                "{:22}{}\n",
+                bold(&format!("{name:21}")),
+                in_line(&value?)
+            ))
+        })
+        .collect()
+}
+
+fn request_facts(row: &Row) -> Vec<Fact> {
     let steps: Vec<String> = row
         .steps
         .iter()
@@ -76,12 +88,12 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             Some(reason) => format!("{}: {}", step.mechanic, skip_words(reason)),
         })
         .collect();
-    let kind = if receipt.tokens_are_exact {
-        ""
+    let stack = if row.stack.is_empty() {
+        "none".into()
     } else {
-        " (estimate)"
+        row.stack.clone()
     };
-    let facts: Vec<(&str, Option<String>)> = vec![
+    vec![
         ("id", Some(row.id.clone())),
         ("time", Some(format!("{} UTC", spell(row.at)))),
         ("workload", Some(row.workload.clone())),
@@ -90,14 +102,7 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         ("model", row.model.clone()),
         ("routed to", row.routed_to.clone()),
         ("dialect", row.dialect.clone()),
-        (
-            "stack",
-            Some(if row.stack.is_empty() {
-                "none".into()
-            } else {
-                row.stack.clone()
-            }),
-        ),
+        ("stack", Some(stack)),
         ("chain", (!steps.is_empty()).then(|| steps.join("; "))),
         ("in doubt", row.failed_open.clone()),
         (
@@ -118,6 +123,16 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             row.held_out
                 .then(|| "its session is kept unpruned for comparison".into()),
         ),
+    ]
+}
+
+fn change_facts(row: &Row) -> Vec<Fact> {
+    let milliseconds = |us: u64| format!("{}.{:03} ms", thousands(us / 1_000), us % 1_000);
+    let status = match row.status {
+        0 => "no response".into(),
+        status => status.to_string(),
+    };
+    vec![
         ("bytes", pair(Some(row.bytes_before), Some(row.bytes_after))),
         ("characters", pair(row.chars_before, row.chars_after)),
         ("messages", pair(row.messages_before, row.messages_after)),
@@ -129,26 +144,32 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         (
             "first difference",
             row.first_edit_at
-                .map(|at| format!("at byte {} of the request as it came", count(at))),
+                .map(|at| format!("at byte {} of the incoming request", thousands(at))),
         ),
-        (
-            "status",
-            Some(match row.status {
-                0 => "no response".into(),
-                status => status.to_string(),
-            }),
-        ),
+        ("status", Some(status)),
         ("ended", (!row.ended.is_empty()).then(|| row.ended.clone())),
         ("added", Some(milliseconds(row.added_us))),
         ("took", Some(milliseconds(row.total_us))),
-        (
-            "predicted tokens",
-            pair(
-                receipt.predicted_tokens_before,
-                receipt.predicted_tokens_after,
-            )
-            .map(|pair| pair + kind),
-        ),
+    ]
+}
+
+fn token_facts(row: &Row, plan: Option<&Value>) -> Vec<Fact> {
+    let (receipt, usage) = (&row.receipt, &row.usage);
+    let is_implausible = plan.is_some_and(|plan| plan["usage_implausible"] == true);
+    // What was read from the cache, by which rule, or why not.
+    let cache = plan.and_then(|plan| Some(plan["cache_read"]["summary"].as_str()?.to_owned()));
+    let tokens = |number: Option<u64>| number.map(thousands);
+    let kind = if receipt.tokens_are_exact {
+        ""
+    } else {
+        " (estimate)"
+    };
+    let predicted = pair(
+        receipt.predicted_tokens_before,
+        receipt.predicted_tokens_after,
+    );
+    vec![
+        ("predicted tokens", predicted.map(|pair| pair + kind)),
         ("  read from cache", tokens(receipt.predicted_cache_read)),
         ("  written to cache", tokens(receipt.predicted_cache_write)),
         (
@@ -156,11 +177,25 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
             is_implausible
                 .then(|| "cannot all be true: left out, or cut to what is possible".into()),
         ),
-        ("billed input tokens", tokens(row.usage.input)),
-        ("  read from cache", tokens(row.usage.cache_read)),
-        ("  written to cache", tokens(row.usage.cache_write)),
+        ("billed input tokens", tokens(usage.input)),
+        ("  read from cache", tokens(usage.cache_read)),
+        ("  written to cache", tokens(usage.cache_write)),
         ("cache", cache),
-        ("output tokens", tokens(row.usage.output)),
+        ("output tokens", tokens(usage.output)),
+    ]
+}
+
+fn cost_facts(row: &Row) -> Vec<Fact> {
+    let receipt = &row.receipt;
+    let saved = receipt.saved_usd.map(|saved| {
+        let verdict = if saved < 0.0 {
+            " (net-negative: the broken cache cost more)"
+        } else {
+            ""
+        };
+        usd(saved) + verdict
+    });
+    vec![
         ("predicted input cost", receipt.predicted_usd_with.map(usd)),
         ("  without cuts", receipt.predicted_usd_without.map(usd)),
         ("billed input cost", receipt.billed_input_usd.map(usd)),
@@ -171,28 +206,8 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
                 None => row.is_unpriced().then(|| "no known cost".into()),
             },
         ),
-        (
-            "saved",
-            receipt.saved_usd.map(|saved| {
-                let verdict = if saved < 0.0 {
-                    " (net-negative: the broken cache cost more)"
-                } else {
-                    ""
-                };
-                usd(saved) + verdict
-            }),
-        ),
-    ];
-    facts
-        .into_iter()
-        .filter_map(|(name, value)| {
-            Some(format!(
-                "{:22}{}\n",
-                bold(&format!("{name:21}")),
-                in_line(&value?)
-            ))
-        })
-        .collect()
+        ("saved", saved),
+    ]
 }
 
 fn skip_words(reason: &str) -> String {
@@ -265,7 +280,7 @@ fn explain(plan: &Value) -> String {
         text += &format!("\n{rows}\n");
     }
     if text.is_empty() {
-        text = "\nNothing was cut, and nothing was looked at twice.\n".into();
+        text = "\nNothing was cut, and nothing was considered.\n".into();
     }
     text
 }
@@ -275,7 +290,7 @@ fn word(value: &Value) -> String {
 }
 
 fn number(value: &Value) -> String {
-    value.as_u64().map_or_else(|| "–".into(), count)
+    value.as_u64().map_or_else(|| "–".into(), thousands)
 }
 
 /// `outside`: what a place outside of the messages is.
@@ -303,7 +318,7 @@ mod tests {
         assert!(text.contains("cannot all be true"), "{text}");
         assert!(text.contains(read), "{text}");
         assert!(
-            text.contains("at byte 387 of the request as it came"),
+            text.contains("at byte 387 of the incoming request"),
             "{text}"
         );
         assert!(
@@ -313,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_told_in_words() {
+    fn a_plan_is_described_in_words() {
         let plan = serde_json::json!({
             "cuts": [{"message": 3, "part": null, "role": "user", "action": "drop-turn", "strategy": "middle-turns",
                       "why": "middle-turn", "chars_before": 1200, "chars_after": 0},

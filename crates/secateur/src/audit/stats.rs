@@ -1,7 +1,6 @@
 //! `secateur audit stats`.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table};
-use secateur_ledger::shown::in_line;
 use secateur_ledger::{Filter, GroupBy, Holdout, Ledger, Millis, Totals};
 use serde_json::{Value, json};
 
@@ -10,10 +9,7 @@ use super::args::{StatsArgs, StatsBy};
 use super::outcome::{by_kind, spent_by_purpose};
 use crate::failure::Failure;
 use crate::input::{say, write_stdout};
-use crate::table::{green_cell, red_cell, table, thousands};
-
-/// Longer names are cut; they come from clients.
-const MAX_NAME_CHARS: usize = 60;
+use crate::table::{green_cell, name_of, red_cell, table, thousands, usd};
 
 pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
@@ -72,8 +68,8 @@ pub(crate) fn run(ledger: &Ledger, args: &StatsArgs) -> Result<(), Failure> {
 
 /// `None`: the cost of every answer is known.
 fn unpriced_words(totals: &Totals) -> Option<String> {
-    let of = count(totals.requests);
-    let unpriced = (totals.unpriced > 0).then(|| count(totals.unpriced))?;
+    let of = thousands(totals.requests);
+    let unpriced = (totals.unpriced > 0).then(|| thousands(totals.unpriced))?;
     Some(format!(
         "{unpriced} of {of} requests have no known cost (no price for the model, or no token counts): no sum has them"
     ))
@@ -110,19 +106,6 @@ fn filled(
     rows
 }
 
-/// Names come from clients, and may hold anything.
-pub(crate) fn name_of(group: &str) -> String {
-    if group.is_empty() {
-        return "(none)".into();
-    }
-    let name = in_line(group);
-    if name.chars().count() <= MAX_NAME_CHARS {
-        return name.into_owned();
-    }
-    let cut: String = name.chars().take(MAX_NAME_CHARS - 1).collect();
-    format!("{cut}…")
-}
-
 /// Held-out sessions against pruned ones, by workload. Sessions count whole, so there is nothing to say where other
 /// rows were asked for than all of a workload since some time.
 fn holdouts(ledger: &Ledger, filter: &Filter) -> Result<Vec<(String, Holdout)>, Failure> {
@@ -156,7 +139,10 @@ fn holdout_json((workload, holdout): &(String, Holdout)) -> Value {
 }
 
 fn holdout_words(workload: &str, holdout: &Holdout) -> String {
-    let (held, pruned) = (count(holdout.held_sessions), count(holdout.pruned_sessions));
+    let (held, pruned) = (
+        thousands(holdout.held_sessions),
+        thousands(holdout.pruned_sessions),
+    );
     let sessions = format!("{held} sessions held out, {pruned} pruned");
     // With fewer than two sessions on a side nothing is claimed.
     if !holdout.low.is_finite() {
@@ -176,16 +162,6 @@ fn holdout_words(workload: &str, holdout: &Holdout) -> String {
     )
 }
 
-fn count(number: u64) -> String {
-    thousands(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
-pub(crate) fn usd(amount: f64) -> String {
-    let digits = if amount.abs() < 1.0 { 4 } else { 2 };
-    let sign = if amount < 0.0 { "-" } else { "" };
-    format!("{sign}${:.digits$}", amount.abs())
-}
-
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".into();
@@ -195,7 +171,7 @@ fn share(part: u64, whole: u64) -> String {
 
 fn alarm(number: u64) -> Cell {
     if number > 0 {
-        red_cell(count(number))
+        red_cell(thousands(number))
     } else {
         Cell::new(0)
     }
@@ -204,12 +180,12 @@ fn alarm(number: u64) -> Cell {
 fn requests(totals: &Totals) -> Vec<Cell> {
     let added_ms = totals.added_us as f64 / 1_000.0 / totals.requests.max(1) as f64;
     vec![
-        Cell::new(count(totals.requests)),
+        Cell::new(thousands(totals.requests)),
         Cell::new(share(totals.changed, totals.requests)),
         alarm(totals.failed_open),
         alarm(totals.struck),
         alarm(totals.errors),
-        Cell::new(count(totals.net_negative)),
+        Cell::new(thousands(totals.net_negative)),
         Cell::new(format!("{added_ms:.2} ms")),
     ]
 }
@@ -240,13 +216,6 @@ fn costs(totals: &Totals) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_hold_no_control_characters_and_have_an_end() {
-        assert_eq!(name_of("gpt\u{1b}[31m\n"), "gpt⟨U+001B⟩[31m⟨U+000A⟩");
-        assert_eq!(name_of(""), "(none)");
-        assert_eq!(name_of(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
-    }
 
     #[test]
     fn the_tables_fit_a_terminal_of_80_columns_whatever_the_name() {
@@ -292,15 +261,15 @@ mod tests {
         };
         assert_eq!(unpriced_words(&totals), None);
         totals.unpriced = 1_000;
-        let told = unpriced_words(&totals).unwrap();
+        let words = unpriced_words(&totals).unwrap();
         assert!(
-            told.starts_with("1,000 of 1,200 requests have no known cost"),
-            "{told}"
+            words.starts_with("1,000 of 1,200 requests have no known cost"),
+            "{words}"
         );
     }
 
     #[test]
-    fn a_hold_out_is_told_with_its_interval_or_not_at_all() {
+    fn a_hold_out_is_reported_with_its_interval_or_not_at_all() {
         let mut holdout = Holdout {
             held_sessions: 40,
             pruned_sessions: 360,
@@ -309,15 +278,15 @@ mod tests {
             high: 0.19,
             ..Holdout::default()
         };
-        let told = holdout_words("agent", &holdout);
+        let words = holdout_words("agent", &holdout);
         assert!(
-            told.contains("12.3 % less") && told.contains("5.0 % to 19.0 %"),
-            "{told}"
+            words.contains("12.3 % less") && words.contains("5.0 % to 19.0 %"),
+            "{words}"
         );
         holdout.saving = -0.03;
         assert!(holdout_words("agent", &holdout).contains("3.0 % more"));
         holdout.low = f64::NEG_INFINITY;
-        let told = holdout_words("agent", &holdout);
-        assert!(told.ends_with("too few to compare"), "{told}");
+        let words = holdout_words("agent", &holdout);
+        assert!(words.ends_with("too few to compare"), "{words}");
     }
 }

@@ -9,14 +9,14 @@ use secateur_ledger::shown::in_line;
 use secateur_ledger::{After, Filter, Ledger, LedgerError, Millis, Row};
 
 use super::args::TailArgs;
-use super::stats::usd;
-use super::time::{now, spell};
 use super::{explain, wait};
 use crate::failure::Failure;
 use crate::input::unwritten;
-use crate::table::{bold, thousands};
+use crate::table::{bold, thousands, usd};
+use crate::time::{now, spell};
 
-/// A row is written when its request ends, and bears the time when it came in: long requests come late.
+/// A row is written when its request ends, with the time at which the request arrived: rows of long requests appear
+/// late.
 const LATEST_MS: Millis = 15 * 60_000;
 const POLL: Duration = Duration::from_millis(500);
 /// Rows that are asked for at once.
@@ -142,7 +142,7 @@ fn show(out: &mut impl Write, rows: &[Row], layout: Layout) -> io::Result<()> {
     out.flush()
 }
 
-/// Shows rows as they come, until nobody reads any more. A database that is away for a while is waited for.
+/// Shows rows as they come, until the output is closed. Waits for a database that is unavailable for a while.
 fn follow(
     ledger: &Ledger,
     filter: &Filter,
@@ -184,7 +184,7 @@ impl Seen {
     }
 
     /// Rows that were not there before, oldest first: as many pages of the newest as have nothing known in them, and
-    /// the one behind.
+    /// the one after.
     async fn new_rows(
         &mut self,
         ledger: &Ledger,
@@ -260,7 +260,7 @@ fn rounded(number: u64) -> String {
 
 fn sizes(row: &Row, layout: Layout) -> String {
     let count = |number: u64| match layout {
-        Layout::Wide => thousands(usize::try_from(number).unwrap_or(usize::MAX)),
+        Layout::Wide => thousands(number),
         Layout::Narrow => rounded(number),
     };
     let arrow = if layout.is_wide() { " → " } else { "→" };

@@ -85,7 +85,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, CommandError> {
     Ok(runtime.block_on(work))
 }
 
-/// Opens a ledger that is there, takes one decision, and brings it home. What is too old is cleared away by those who
+/// Opens a ledger that is there, takes one decision, and waits until it is written. What is too old is cleared away by those who
 /// know the configuration.
 fn deciding<T>(
     url: &str,

@@ -1,4 +1,4 @@
-//! `secateur canary`: what is switched off, and a person's word to switch it on again.
+//! `secateur canary`: what is switched off, and commands to switch it on again.
 
 mod decide;
 

@@ -124,7 +124,7 @@ async fn play_all(
     Ok(rows)
 }
 
-/// Addresses for a look around. They end with the demonstration.
+/// Addresses to try. They end with the demonstration.
 fn print_places(
     out: &mut dyn Write,
     url: &str,
@@ -135,7 +135,7 @@ fn print_places(
     if !stays {
         writeln!(
             out,
-            "\nFor a look around (portal, metrics, requests of your own): secateur demo --keep"
+            "\nTo try the portal, metrics and requests of your own: secateur demo --keep"
         )?;
         return Ok(());
     }
@@ -169,7 +169,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that stays behind is in the system's place for such.
+        // A folder that is not removed is in the system's folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -243,7 +243,7 @@ fn print(out: &mut dyn Write, rows: &[Played], rejected: usize) -> Result<(), Co
         {
             writeln!(
                 out,
-                "\nThe {session} holds nothing that `{preset}` cuts: it went out as it came in."
+                "\nThe {session} holds nothing that `{preset}` cuts: it was passed on unchanged."
             )?;
         }
     }

@@ -1,4 +1,4 @@
-//! Sums of the audit events of one playing.
+//! Sums of the audit events of one session.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::command_error::CommandError;
 use secateur_ledger::Spending;
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 
-/// See the module.
+/// Sums of the audit events of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) requests: usize,

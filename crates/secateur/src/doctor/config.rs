@@ -84,7 +84,7 @@ pub(super) fn proxy(config: &Config) -> Vec<Finding> {
     )]
 }
 
-/// Client keys, and the providers' keys in the environment. Values are not looked at.
+/// Client keys, and the providers' keys in the environment. Values are not read.
 pub(super) fn keys(config: &Config, machine: &Machine) -> Vec<Finding> {
     let mut all = Vec::new();
     if !config.keys.is_empty() {
@@ -93,7 +93,7 @@ pub(super) fn keys(config: &Config, machine: &Machine) -> Vec<Finding> {
     } else if config.is_loopback() {
         all.push(Finding::ok(
             "keys",
-            "no client keys: whoever is on this machine may use the proxy",
+            "no client keys: everybody on this machine may use the proxy",
         ));
     } else {
         let found = format!(

@@ -1,4 +1,4 @@
-//! One thing that was looked at.
+//! The result of one check.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) enum Grade {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) grade: Grade,
-    /// What was looked at, in a word.
+    /// What was checked, in a word.
     pub(super) about: String,
     pub(super) found: String,
     /// What to do; empty: nothing.

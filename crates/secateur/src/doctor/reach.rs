@@ -22,7 +22,7 @@ pub(crate) struct Reached {
     pub(crate) status: u16,
     /// How long the answer took, the connection included.
     pub(crate) took: Duration,
-    /// The upstream's clock, as text, where it tells.
+    /// The upstream's clock, as text, if it sends it.
     pub(crate) date: Option<String>,
     /// When the answer arrived.
     pub(crate) at: SystemTime,

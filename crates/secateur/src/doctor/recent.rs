@@ -11,14 +11,14 @@ use crate::table::counted;
 const ROWS: u32 = 100;
 /// A conversation with fewer requests shows nothing of the cache.
 const MIN_REQUESTS: usize = 5;
-/// A smaller share of the input from the cache is worth a look.
+/// A smaller share of the input from the cache is worth a warning.
 const LOW_SHARE: f64 = 0.5;
 
 pub(super) fn findings(config: &Config) -> Vec<Finding> {
     let Some(ledger) = &config.ledger else {
         return Vec::new();
     };
-    // What is wrong with the ledger is told elsewhere.
+    // What is wrong with the ledger is reported elsewhere.
     let Ok(Ok(ledger)) = crate::audit::wait(Ledger::open_for_reading(ledger.url.reveal(), None))
     else {
         return Vec::new();

@@ -86,7 +86,7 @@ fn http_date(text: &str) -> Option<i64> {
 
 fn clock(skew: Option<i64>) -> Finding {
     match skew {
-        None => Finding::warning("clock", "not compared: no upstream told the time", ""),
+        None => Finding::warning("clock", "not compared: no upstream sent a date", ""),
         Some(skew) if skew.abs() > MAX_SKEW_S => {
             let words = format!(
                 "{} s {} the upstream's",
@@ -109,7 +109,7 @@ mod tests {
     use crate::doctor::finding::Grade;
 
     #[test]
-    fn dates_of_headers_are_read_and_a_wrong_clock_is_told() {
+    fn dates_of_headers_are_read_and_a_wrong_clock_is_reported() {
         assert_eq!(http_date("Thu, 01 Jan 1970 00:01:05 GMT"), Some(65));
         assert_eq!(
             http_date("Wed, 18 Nov 2026 03:46:42 GMT"),

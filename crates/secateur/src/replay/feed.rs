@@ -1,4 +1,4 @@
-//! What there is to replay, one piece at a time: memory holds a session for each thread, and no more.
+//! The logs and files to replay, one unit of work at a time, so that memory holds one session per thread.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use secateur_replay::{Found, LogFolders, Record, Records, Source, find_file, fin
 
 use crate::failure::Failure;
 
-/// One piece of work.
+/// One unit of work.
 pub(super) enum Unit {
     /// An agent's log.
     Log(Source),
-    /// A piece of a file of sessions.
+    /// A session of a file that holds several.
     Record(Record),
     /// A file that cannot be read.
     Broken { name: String, reason: String },
@@ -64,7 +64,7 @@ fn nothing_found(folders: &LogFolders, found: &Found, since_ms: Option<i64>) -> 
     ))
 }
 
-/// The pieces of what was found, in order.
+/// The units of work of what was found, in order.
 pub(super) struct Feed {
     logs: std::vec::IntoIter<Source>,
     records: std::vec::IntoIter<PathBuf>,

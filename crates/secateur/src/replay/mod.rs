@@ -2,11 +2,11 @@
 
 mod bars;
 mod feed;
+mod gaps;
 mod page;
 mod plot;
 mod sheet;
 mod show;
-pub(crate) mod since;
 mod sum;
 mod tally;
 mod work;
@@ -25,13 +25,14 @@ use secateur_replay::{
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::{write_file, write_stdout};
+use crate::since::Since;
 use feed::{Feed, Unit};
-use since::Since;
-use sum::{Gaps, Sum};
+use gaps::Gaps;
+use sum::Sum;
 use tally::{Counted, Tally};
 use work::{Shown, Work};
 
-/// A policy with its name and what came of it.
+/// A policy with its name and its results.
 struct Entrant {
     name: String,
     policy: Policy,
@@ -192,7 +193,7 @@ impl Replay {
 }
 
 impl Entrant {
-    /// Prunes one body and counts what was done; tells whether it took a round.
+    /// Prunes one body and counts what was done; returns whether it took a round.
     fn apply(&self, body: &[u8], model: Option<&str>, tally: Option<&Tally>) -> (Vec<u8>, bool) {
         let request = Request {
             model,

@@ -172,7 +172,7 @@ pub(super) fn bill_against_kept(policies: &[Kept<'_>]) -> String {
             frame.top(policy.ids),
             frame.top(policy.lines),
         );
-        // A name at the right edge stands on the left of its point.
+        // A name at the right edge goes to the left of its point.
         let (beside, anchor) = if left > 0.75 * WIDTH {
             (left - 9.0, "end")
         } else {
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_escaped_wherever_they_stand() {
+    fn names_are_escaped_wherever_they_are() {
         let name = "<script>alert('x')</script>&\"";
         let plot = bill_against_kept(&[Kept {
             name,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_lies_inside_the_frame() {
+    fn every_point_is_inside_the_frame() {
         let without: Vec<f64> = (1..=60).map(|n| f64::from(n) * 1234.5).collect();
         let course = Course {
             name: "steady",

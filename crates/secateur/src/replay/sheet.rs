@@ -62,7 +62,7 @@ impl Cents {
     /// `$1,234.56`.
     fn plain(self) -> String {
         let cents = self.0.unsigned_abs();
-        let dollars = thousands(usize::try_from(cents / 100).unwrap_or(usize::MAX));
+        let dollars = thousands(cents / 100);
         let minus = if self.0 < 0 { "−" } else { "" };
         format!("{minus}${dollars}.{:02}", cents % 100)
     }
@@ -166,7 +166,7 @@ fn session_row(session: &SessionLine) -> Vec<String> {
     let folder = Path::new(project).file_name();
     let folder = folder.unwrap_or_default().to_string_lossy();
     let began = session.from_ms.map(|at| Moment(at).full());
-    // The part of an id that tells sessions apart on one screen.
+    // The part of an id that distinguishes sessions on one screen.
     let id: String = session.session.chars().take(13).collect();
     let mut row = vec![
         in_line(&id).into_owned(),

@@ -18,7 +18,7 @@ ids, lines: share of what the model's next message used that is still there; ski
 
 /// Characters of a line.
 const LINE_CHARS: usize = 80;
-/// Spaces behind each column of a table; one more separates it from the next.
+/// Spaces after each column of a table; one more separates it from the next.
 const GAP: u16 = 1;
 /// Columns of texts are not made narrower than this.
 const MIN_TEXT_CHARS: usize = 8;

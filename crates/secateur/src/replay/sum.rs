@@ -1,52 +1,13 @@
-//! Adds up what came of all pieces, in their order. It grows with the number of sessions, and not with their size.
+//! Adds up the results of all units of work, in their order. Memory grows with the number of sessions, not with their
+//! size.
 
-use secateur_replay::{Found, Loaded, Measure, SpendingSum, Totals, Unreadable};
+use secateur_replay::{Found, Measure, SpendingSum, Totals};
 
-use super::since::Since;
+use super::gaps::Gaps;
 use super::tally::Counted;
 use super::work::Done;
 use super::{Entrant, Replay};
-
-/// Rows that are named in all; the others are counted.
-const MAX_NAMED: usize = 1_000;
-
-/// What was not read.
-#[derive(Default)]
-pub(super) struct Gaps {
-    pub(super) unreadable: Vec<Unreadable>,
-    /// Further rows that could not be read.
-    pub(super) unnamed: usize,
-    /// Files that were not read to their end.
-    pub(super) cut_short: Vec<String>,
-    /// Logs without any request.
-    pub(super) empty_logs: usize,
-}
-
-impl Gaps {
-    /// What a piece of work did not read. `is_log`: it is an agent's log.
-    pub(super) fn of(loaded: &mut Loaded, is_log: bool) -> Self {
-        Self {
-            unreadable: std::mem::take(&mut loaded.unreadable),
-            unnamed: loaded.unnamed,
-            cut_short: std::mem::take(&mut loaded.cut_short),
-            empty_logs: usize::from(is_log && loaded.sessions.is_empty()),
-        }
-    }
-
-    fn add(&mut self, mut other: Self) {
-        let room = MAX_NAMED.saturating_sub(self.unreadable.len());
-        self.unnamed += other.unnamed + other.unreadable.len().saturating_sub(room);
-        other.unreadable.truncate(room);
-        self.unreadable.append(&mut other.unreadable);
-        self.cut_short.append(&mut other.cut_short);
-        self.empty_logs += other.empty_logs;
-    }
-
-    /// All rows that could not be read.
-    pub(super) fn unreadable_rows(&self) -> usize {
-        self.unreadable.len() + self.unnamed
-    }
-}
+use crate::since::Since;
 
 /// Sums so far.
 pub(super) struct Sum {

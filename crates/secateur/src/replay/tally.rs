@@ -9,7 +9,7 @@ use secateur_core::receipt::{Cache, Counts, Receipt};
 use secateur_core::report::{Report, Verdict};
 use serde_json::{Value, json};
 
-/// Counts of one piece of work.
+/// Counts of one unit of work.
 #[derive(Default)]
 pub(super) struct Tally(Mutex<Counted>);
 
@@ -62,7 +62,7 @@ impl Tally {
 }
 
 impl Counted {
-    /// Adds the counts of another piece. Pieces are added in their order, so that sums are the same on any
+    /// Adds the counts of another unit. Units are added in their order, so that sums are the same on any
     /// number of threads.
     pub(super) fn add(&mut self, other: &Self) {
         self.pruned += other.pruned;

@@ -1,4 +1,4 @@
-//! Replays one piece of work under all policies.
+//! Replays one unit of work under all policies.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +9,10 @@ use secateur_replay::{
 
 use super::Entrant;
 use super::feed::Unit;
-use super::sum::Gaps;
+use super::gaps::Gaps;
 use super::tally::{Counted, Tally};
 
-/// What came of one piece.
+/// The result of replaying one unit of work.
 pub(super) struct Done {
     pub(super) costs: Vec<ConversationCost>,
     /// For each policy, the scores of the sessions and what was counted.
@@ -21,7 +21,7 @@ pub(super) struct Done {
     pub(super) gaps: Gaps,
 }
 
-/// How pieces are replayed.
+/// How units of work are replayed.
 pub(super) struct Work<'w> {
     pub(super) entrants: &'w [Entrant],
     pub(super) model: Option<&'w str>,
@@ -31,7 +31,7 @@ pub(super) struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Reads and replays a piece.
+    /// Reads and replays a unit.
     pub(super) fn on(&self, number: usize, unit: Unit) -> Done {
         let is_log = matches!(unit, Unit::Log(_));
         let mut loaded = read(unit);

@@ -1,6 +1,6 @@
 //! Variables that name a base URL, for programs that we do not know.
 
-/// A variable, and what comes behind the workload's base URL in it.
+/// A variable, and what comes after the workload's base URL in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variable {
     pub(crate) name: String,

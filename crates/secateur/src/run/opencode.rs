@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 
-/// opencode's providers that have an API of ours, and what their libraries want behind the base URL.
+/// opencode's providers that have an API of ours, and what their libraries want after the base URL.
 const PROVIDERS: [(&str, Provider, &str); 3] = [
     ("anthropic", Provider::Anthropic, "/v1"),
     ("openai", Provider::Openai, "/v1"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chatgpt_login_is_told_before_the_start() {
+    fn a_chatgpt_login_is_reported_before_the_start() {
         let data = tempfile::tempdir().unwrap();
         let at = data.path().display().to_string();
         let machine = Machine::with(Path::new("/"), &[("XDG_DATA_HOME", &at)]);

@@ -8,7 +8,7 @@ use super::place::{Machine, read_json};
 use super::setup::{BASE, FILES, Setup, Text};
 use crate::failure::Failure;
 
-/// pi's providers that have an API of ours, and what their libraries want behind the base URL.
+/// pi's providers that have an API of ours, and what their libraries want after the base URL.
 const PROVIDERS: [(&str, Provider, &str); 3] = [
     ("anthropic", Provider::Anthropic, ""),
     ("openai", Provider::Openai, "/v1"),

@@ -5,10 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use secateur_ledger::{Money, Spending, Totals};
 use secateur_proxy::audit::{AuditEvent, AuditSink};
 
-use crate::audit::stats::usd;
-use crate::table::{counted, green};
+use crate::table::{counted, green, usd};
 
-/// Adds up the requests of a proxy of our own.
+/// Adds up the requests of the proxy that this run started.
 #[derive(Debug, Default)]
 pub(super) struct Sums(Mutex<Cost>);
 

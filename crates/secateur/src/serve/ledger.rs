@@ -51,7 +51,7 @@ pub(crate) async fn attach(
     Ok(Some(ledger))
 }
 
-/// Tells the ledger how much cut text each workload may keep.
+/// Sets how much cut text each workload may keep in the ledger.
 pub(super) fn set_limits(ledger: &Ledger, config: &Config) {
     for workload in config.workloads.values() {
         if let Some(capture) = workload.capture {
@@ -66,7 +66,7 @@ fn sqlite_folder(url: &str) -> Option<&Path> {
     (!folder.as_os_str().is_empty()).then_some(folder)
 }
 
-/// Creates a folder that only its owner may look into; one that is there stays as it is.
+/// Creates a folder that only its owner can read; an existing one stays as it is.
 fn create_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

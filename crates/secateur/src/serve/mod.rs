@@ -1,4 +1,4 @@
-//! `secateur serve`: runs until it is told to stop.
+//! `secateur serve`: runs until it is stopped.
 
 mod embedded;
 mod ledger;

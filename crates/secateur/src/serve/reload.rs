@@ -1,7 +1,7 @@
 //! Notices that the configuration changed (the file, the files that it names, or SIGHUP) and takes it over.
 //!
-//! The files are looked at twice a second. Being told by the system would mean to watch their folder, where
-//! the ledger's own file is by default: every write to it would be told as well.
+//! The files are checked twice a second. Notifications of the system would need a watch on their folder, where
+//! the ledger's own file is by default: every write to it would be reported too.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use secateur_proxy::Log;
 use secateur_proxy::Proxy;
 use secateur_proxy::config::Config;
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Files are written in several steps. One that stays the same for so long is taken to be done.
@@ -22,7 +22,7 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// How often files are given time to settle.
 const MAX_LOOKS: usize = 20;
 
-/// What tells one state of a file from another; `None`: it is not there.
+/// Distinguishes two states of a file; `None`: it does not exist.
 type State = Option<Stamp>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Stamp {
     }
 }
 
-/// Looks at files.
+/// Watches files.
 #[derive(Debug)]
 pub(super) struct Changes {
     files: Arc<[PathBuf]>,
@@ -80,7 +80,7 @@ impl Changes {
     pub(super) async fn next(&mut self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let now = self.look().await;
+            let now = self.read_states().await;
             if now != self.known {
                 self.known = now;
                 return;
@@ -88,16 +88,16 @@ impl Changes {
         }
     }
 
-    /// Reads the files between two looks at which they are the same. `None`: they went on changing, and the next
-    /// look will find a change.
+    /// Reads the files between two checks at which they are the same. `None`: they went on changing, and the next
+    /// check will find a change.
     async fn read_settled<T>(&mut self, read: impl Fn() -> T) -> Option<T> {
-        let mut then = self.look().await;
+        let mut then = self.read_states().await;
         for _ in 0..MAX_LOOKS {
             tokio::time::sleep(SETTLE).await;
-            let now = self.look().await;
+            let now = self.read_states().await;
             if now == then {
                 let found = read();
-                then = self.look().await;
+                then = self.read_states().await;
                 if now == then {
                     self.known = now;
                     return Some(found);
@@ -120,11 +120,11 @@ impl Changes {
         next
     }
 
-    /// Off the threads that answer requests: a file may lie on a slow disk.
-    async fn look(&self) -> Vec<State> {
+    /// Off the threads that answer requests: a file may be on a slow disk.
+    async fn read_states(&self) -> Vec<State> {
         let files = Arc::clone(&self.files);
-        let looked = tokio::task::spawn_blocking(move || states(&files)).await;
-        looked.unwrap_or_else(|_| self.known.clone())
+        let states = tokio::task::spawn_blocking(move || states(&files)).await;
+        states.unwrap_or_else(|_| self.known.clone())
     }
 }
 

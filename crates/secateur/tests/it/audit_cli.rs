@@ -82,8 +82,8 @@ impl Scene {
 
     fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {told}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {printed}");
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -192,18 +192,20 @@ fn stats_add_up_and_mistakes_are_explained() {
     assert_eq!(json["groups"][0]["group"], "2026-11-16");
     assert_eq!(json["all"]["net_negative"], 30);
     let wrong = scene.run(&["stats", "--ledger", "mysql://u:secret@h/d"]);
-    let told = String::from_utf8_lossy(&wrong.stderr);
+    let printed = String::from_utf8_lossy(&wrong.stderr);
     assert!(
-        wrong.status.code() == Some(2) && told.contains("sqlite:PATH") && !told.contains("secret"),
-        "{told}"
+        wrong.status.code() == Some(2)
+            && printed.contains("sqlite:PATH")
+            && !printed.contains("secret"),
+        "{printed}"
     );
     let missing = scene.run(&["stats", "--ledger", "sqlite:missing.db"]);
-    let told = String::from_utf8_lossy(&missing.stderr);
+    let printed = String::from_utf8_lossy(&missing.stderr);
     assert!(
         missing.status.code() == Some(2)
-            && told.contains("missing.db")
-            && told.contains("--ledger"),
-        "{told}"
+            && printed.contains("missing.db")
+            && printed.contains("--ledger"),
+        "{printed}"
     );
     let wrong = scene.run(&["tail", "--since", "yesterday"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("2026-11-16T08:30"));
@@ -248,8 +250,8 @@ fn exported_plans_are_objects_of_their_rows_on_both_databases() {
     record(&shared, scene.path("spool of another"), (0..ROWS).map(row));
     for url in [scene.url(), shared] {
         let place = ["--ledger", &url, "--format", "jsonl", "-o", "-"];
-        let told = scene.text(&[&["export", "--plans"][..], &place].concat());
-        let found: Vec<serde_json::Value> = told
+        let printed = scene.text(&[&["export", "--plans"][..], &place].concat());
+        let found: Vec<serde_json::Value> = printed
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
@@ -266,9 +268,9 @@ fn exported_plans_are_objects_of_their_rows_on_both_databases() {
     for format in ["csv", "parquet"] {
         let arguments = ["export", "--format", format, "--plans", "-o", "rows"];
         let refused = scene.run(&arguments);
-        let told = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{told}");
-        assert!(told.contains("--format jsonl"), "{told}");
+        let printed = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{printed}");
+        assert!(printed.contains("--format jsonl"), "{printed}");
         assert!(!scene.path("rows").exists());
     }
 }
@@ -385,7 +387,7 @@ fn the_beginning_of_an_id_will_do_where_no_other_begins_with_it() {
 }
 
 /// What a command says when it fails, and its exit code.
-fn told(folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
+fn printed(folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
     let output = Command::new(crate::SECATEUR)
         .args(arguments)
         .current_dir(folder)
@@ -397,7 +399,7 @@ fn told(folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
 }
 
 #[test]
-fn a_bad_configuration_is_told_as_by_config_check() {
+fn a_bad_configuration_is_reported_as_by_config_check() {
     let folder = tempfile::tempdir().unwrap();
     for (text, expected) in [
         (Some("listen = \n"), "c.toml:1: "),
@@ -428,11 +430,11 @@ fn a_bad_configuration_is_told_as_by_config_check() {
             Some(text) => std::fs::write(&file, text).unwrap(),
             None => std::fs::remove_file(&file).unwrap(),
         }
-        let checked = told(folder.path(), &["config", "check", "c.toml"]);
+        let checked = printed(folder.path(), &["config", "check", "c.toml"]);
         assert!(checked.0.contains(expected), "{}", checked.0);
         for command in [["audit", "stats"], ["canary", "list"]] {
             let arguments = [&command[..], &["--config", "c.toml"]].concat();
-            assert_eq!(told(folder.path(), &arguments), checked, "{command:?}");
+            assert_eq!(printed(folder.path(), &arguments), checked, "{command:?}");
         }
     }
 }

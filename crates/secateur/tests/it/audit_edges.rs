@@ -78,8 +78,8 @@ impl Scene {
 
     fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {stderr}");
         String::from_utf8(output.stdout).unwrap()
     }
 }
@@ -98,10 +98,10 @@ fn an_output_that_takes_nothing_is_an_error_with_a_sentence() {
     for arguments in PRINTING {
         let full = std::fs::File::create("/dev/full").unwrap();
         let output = scene.command(arguments).stdout(full).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
-        assert!(told.contains("No space left"), "{arguments:?}: {told}");
-        assert!(!told.contains("panicked"), "{arguments:?}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("No space left"), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{arguments:?}: {stderr}");
     }
     let device = ["audit", "export", "--format", "csv", "-o", "/dev/full"];
     let output = scene.run(&device);
@@ -121,9 +121,9 @@ fn a_reader_that_has_seen_enough_is_a_quiet_end() {
             .unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(
-            (output.status.code(), &*told),
+            (output.status.code(), &*stderr),
             (Some(0), ""),
             "{arguments:?}"
         );
@@ -186,7 +186,7 @@ fn following_shows_what_was_asked_for_and_then_what_is_new() {
     let mut next = || lines.next().unwrap().unwrap();
     next();
     assert!(next().ends_with("id-0073") && next().ends_with("id-0074"));
-    // Time for a few looks at what is there.
+    // Time for a few polls of the rows.
     std::thread::sleep(Duration::from_millis(1_300));
     record(scene.0.path(), vec![row(200)]);
     let line = next();
@@ -204,11 +204,11 @@ fn exported_rows_say_nothing_of_plans_that_they_do_not_have() {
 }
 
 #[test]
-fn a_held_out_row_is_told_as_such() {
+fn a_held_out_row_is_shown_as_such() {
     let scene = Scene::new();
     let text = scene.text(&["audit", "show", "id-0002"]);
     assert!(
-        text.ends_with("Nothing was looked at: the session is held out.\n"),
+        text.ends_with("Nothing was examined: the session is held out.\n"),
         "{text}"
     );
 }
@@ -227,7 +227,7 @@ fn what_the_canary_switched_is_listed_without_clearing_anything_away() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told_at_once() {
+fn arguments_that_cannot_be_meant_are_rejected_at_once() {
     let scene = Scene::new();
     for (arguments, words) in [
         (&["mcp", "--url", "nonsense"][..], "http://127.0.0.1:8787"),
@@ -237,9 +237,9 @@ fn what_cannot_be_meant_is_told_at_once() {
         ),
     ] {
         let output = scene.run(arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains(words), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(words), "{stderr}");
     }
     std::fs::write(
         scene.0.path().join("secateur.toml"),
@@ -247,6 +247,6 @@ fn what_cannot_be_meant_is_told_at_once() {
     )
     .unwrap();
     let output = scene.run(&["audit", "stats"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("keeps no ledger"), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("keeps no ledger"), "{stderr}");
 }

@@ -66,7 +66,7 @@ fn the_provider_takes_what_every_preset_makes_of_the_sessions() {
 
 #[cfg(unix)]
 #[test]
-fn one_that_is_told_to_end_leaves_nothing_behind() {
+fn a_demo_that_is_stopped_leaves_nothing_behind() {
     for until in ["Playing", "Staying up"] {
         let mut child = demo(&["--keep", "--preset", "tessera"])
             .stdout(Stdio::piped())
@@ -76,8 +76,8 @@ fn one_that_is_told_to_end_leaves_nothing_behind() {
         let seen = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with(until)));
         assert!(seen.is_some(), "{until}");
         let id = child.id().to_string();
-        let told = Command::new("kill").args(["-TERM", &id]).status().unwrap();
-        assert!(told.success() && child.wait().unwrap().success(), "{until}");
+        let sent = Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        assert!(sent.success() && child.wait().unwrap().success(), "{until}");
         let folder = std::env::temp_dir().join(format!("secateur-demo-{id}-0"));
         assert!(!folder.exists(), "{}", folder.display());
     }

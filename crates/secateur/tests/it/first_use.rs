@@ -41,7 +41,7 @@ fn written(output: &Output) -> String {
 #[test]
 fn any_program_runs_through_a_proxy_and_its_exit_code_is_ours() {
     let home = Home::new();
-    // What lies in a project decides nothing.
+    // A file in a project changes nothing.
     std::fs::write(home.path().join("secateur.toml"), "not a configuration").unwrap();
     let script = "echo $MY_URL $OPENAI_BASE_URL; exit 7";
     let output = home.run(&[

@@ -16,6 +16,8 @@ mod replay;
 mod replay_logs;
 mod served;
 mod show;
+#[cfg(unix)]
+mod snapshots;
 
 /// The program.
 pub(crate) const SECATEUR: &str = env!("CARGO_BIN_EXE_secateur");

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use http::Method;
-use secateur_mock::client::{request, whole};
+use secateur_mock::client::{recall_ids, request, tool_session, whole};
 use secateur_mock::{Mock, MockOptions};
 use serde_json::{Value, json};
 
@@ -16,40 +16,15 @@ fn result_text(at: usize) -> String {
     format!("result {at} caf\u{e9}\n").repeat(160)
 }
 
-/// Eight tool calls; all results but the newest are long.
-fn session() -> String {
-    let mut messages = vec![json!({"role": "user", "content": "go"})];
-    for at in 0..8 {
-        let id = format!("t{at}");
-        messages.push(json!({"role": "assistant", "content": [
-            {"type": "tool_use", "id": id, "name": "bash", "input": {"command": at.to_string()}}]}));
-        let text = if at < 5 {
-            result_text(at)
-        } else {
-            "new".to_owned()
-        };
-        messages.push(json!({"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": id, "content": text}]}));
-    }
-    let tools = json!([{"name": "bash", "input_schema": {"type": "object"}}]);
-    json!({"model": "claude-haiku-4-5", "max_tokens": 10, "messages": messages, "tools": tools})
-        .to_string()
-}
-
 /// Prunes the session, and waits until what was cut can be recalled; the ids in the placeholders.
 async fn prune(served: &Served, mock: &Mock) -> Vec<String> {
     let post = |path: &'static str, body: String| async move {
         let sent = request(&served.client, &served.url, Method::POST, path, &[], body).await;
         whole(sent.unwrap()).await
     };
-    let answer = post("/w/keeps/v1/messages", session()).await;
+    let answer = post("/w/keeps/v1/messages", tool_session(result_text)).await;
     assert_eq!(answer.headers["x-secateur-stack"], "m7");
-    let sent = mock.received().pop().unwrap().body;
-    let sent = String::from_utf8(sent.to_vec()).unwrap();
-    let ids = sent.split("[recall:").skip(1);
-    let ids: Vec<String> = ids
-        .map(|rest| rest.split(']').next().unwrap().to_owned())
-        .collect();
+    let ids = recall_ids(&mock.received().pop().unwrap().body);
     for _ in 0..500 {
         let asked = json!({"id": ids[1]}).to_string();
         if post("/w/keeps/v1/secateur/recall", asked).await.status == 200 {

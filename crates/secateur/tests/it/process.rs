@@ -225,8 +225,8 @@ async fn a_proxy_on_a_full_disk_serves_and_says_that_nothing_is_recorded() {
     };
     let ready = get("/readyz").await;
     assert_eq!(ready.status, 200);
-    let told = String::from_utf8_lossy(&ready.body).into_owned();
-    assert!(told.contains("ledger: nothing is recorded"), "{told}");
+    let answer = String::from_utf8_lossy(&ready.body).into_owned();
+    assert!(answer.contains("ledger: nothing is recorded"), "{answer}");
     let page = get("/metrics").await;
     let page = String::from_utf8_lossy(&page.body).into_owned();
     for line in ["secateur_ledger_up 0\n", "secateur_ledger_spool_up 0\n"] {

@@ -222,7 +222,7 @@ fn the_text_leads_with_one_sentence_and_fits_80_columns() {
     ] {
         assert!(shown.contains(note), "{note}: {shown}");
     }
-    assert!(!shown.contains("ids"), "what is kept is not looked at here");
+    assert!(!shown.contains("ids"), "what is kept is not checked here");
 }
 
 #[test]

@@ -15,8 +15,8 @@ fn shown(name: &str, body: &Value) -> String {
         .args(["--set", "old-tool-results.keep_last_assistants=1"])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! A look at what is open leads to the same rounds as a plan made anew.
+//! A search over the open parts finds the same rounds as a plan made from scratch.
 
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generator;
@@ -204,15 +204,15 @@ proptest! {
         let secretive: Vec<Secretive<'_>> = strategies.iter().map(|one| Secretive(*one)).collect();
         let secretive: Vec<&dyn Strategy> = secretive.iter().map(|one| one as _).collect();
         let (plan, account) = folded(&body, &policy, is_bound, &strategies);
-        let (anew, account_anew) = folded(&body, &policy, is_bound, &secretive);
-        prop_assert_eq!(plan.edits, anew.edits);
-        prop_assert_eq!(plan.skips, anew.skips);
-        let account_anew = Account { visits: account.visits, ..account_anew };
-        prop_assert_eq!(account, account_anew);
+        let (whole, whole_account) = folded(&body, &policy, is_bound, &secretive);
+        prop_assert_eq!(plan.edits, whole.edits);
+        prop_assert_eq!(plan.skips, whole.skips);
+        let whole_account = Account { visits: account.visits, ..whole_account };
+        prop_assert_eq!(account, whole_account);
     }
 
     #[test]
-    fn what_a_note_points_to_stands_above_it(steps in steps(), policy in policy()) {
+    fn what_a_note_points_to_is_above_it(steps in steps(), policy in policy()) {
         let body = json!({"model": "claude", "messages": messages(&steps)}).to_string();
         let (plan, _) = folded(&body, &policy, false, &policy.strategies());
         prop_assert_eq!(false_notes(&body, &plan), Vec::<String>::new());

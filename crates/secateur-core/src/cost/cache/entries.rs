@@ -21,7 +21,7 @@ pub struct Bill {
     pub read: f64,
     /// Written to the cache.
     pub written: f64,
-    /// Neither: behind the last marker, or too short to be cached.
+    /// Neither: after the last marker, or too short to be cached.
     pub plain: f64,
 }
 

@@ -106,7 +106,7 @@ fn message_blocks(
     let mut rest = DefaultHasher::new();
     let mut bytes = 0;
     for_each_member(message, |name, value| {
-        let is_told = matches!(name, "role" | "tool_call_id")
+        let is_counted = matches!(name, "role" | "tool_call_id")
             || name == keys.content
             || (name == "type" && value == "\"message\"");
         if Some(name) == marker {
@@ -117,7 +117,7 @@ fn message_blocks(
                 bytes += hash_content(call, marker, &mut rest, &mut found) + 1;
             }
             list.more_markers += found.len();
-        } else if !is_told && value != "null" {
+        } else if !is_counted && value != "null" {
             rest.write(name.as_bytes());
             rest.write(value.as_bytes());
             bytes += name.len() + value.len() + 4;

@@ -153,7 +153,7 @@ impl CacheRules {
         }
     }
 
-    /// The rules for a model outside the table, by its name, else by the wire format. Where nothing tells, a cache
+    /// The rules for a model outside the table, by its name, else by the wire format. Otherwise, a cache
     /// that finds the longest prefix is assumed: then a cut is made only if it pays with such a cache too.
     pub(crate) fn guess(model: Option<&str>, dialect: Option<Dialect>) -> Self {
         let bare = model.map(|name| name.rsplit('/').next().unwrap_or(name));
@@ -204,7 +204,7 @@ fn is_gpt_with_breakpoints(name: &str) -> bool {
     }
 }
 
-/// Whether a model's name is this name, or goes on behind it with another word.
+/// Whether a model's name is this name, or goes on after it with another word.
 fn starts_with_words(model: &str, name: &str) -> bool {
     model
         .strip_prefix(name)

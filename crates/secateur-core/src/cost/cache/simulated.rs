@@ -88,15 +88,7 @@ impl SimulatedCache {
         let end = written_at.iter().rev().find(|(at, _)| is_cacheable(*at));
         let (marked_tokens, life) = end.map_or((0.0, Life::Usual), |&(at, life)| (up_to[at], life));
         let bill = Bill::of(read, marked_tokens, all);
-        // Reading an entry uses what it covers, so the shorter ones in it are renewed too. No page says otherwise.
-        let read_keys = hit.map_or(0, |at| at + 1);
-        for key in &keys[..read_keys] {
-            if let Some(entry) = self.entries.get_mut(key)
-                && entry.until_seconds >= seconds
-            {
-                entry.until_seconds = seconds + entry.life_seconds;
-            }
-        }
+        self.renew(&keys[..hit.map_or(0, |at| at + 1)], seconds);
         for (at, life) in written_at {
             if is_cacheable(at) {
                 let life_seconds = life_seconds(rules, life);
@@ -117,6 +109,18 @@ impl SimulatedCache {
                 0.0
             },
             hit,
+        }
+    }
+
+    /// Keeps these entries for another lifetime. Reading an entry uses what it covers, so the shorter ones in it are
+    /// renewed too. No page says otherwise.
+    fn renew(&mut self, keys: &[u64], seconds: f64) {
+        for key in keys {
+            if let Some(entry) = self.entries.get_mut(key)
+                && entry.until_seconds >= seconds
+            {
+                entry.until_seconds = seconds + entry.life_seconds;
+            }
         }
     }
 }

@@ -129,7 +129,7 @@ pub fn thinking_is_bound(model: &str) -> bool {
 }
 
 /// The version in `-opus-4-8-20260416`, `-3-7-sonnet`, `-2.1`: the first number of at most two
-/// digits, and the one right behind it.
+/// digits, and the one right after it.
 fn claude_version(name: &str) -> Option<(u32, u32)> {
     let is_version = |word: &&str| {
         !word.is_empty() && word.len() <= 2 && word.bytes().all(|b| b.is_ascii_digit())

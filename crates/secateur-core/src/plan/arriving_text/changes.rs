@@ -1,4 +1,4 @@
-//! What strategies do to a text on its way through the chain, and the pieces that come of it.
+//! The changes that strategies on arrival make to a text, and the resulting pieces.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::text::line_number::Number;
 use crate::text::spelling::Spelling;
 
 impl ArrivalText<'_> {
-    /// Takes something off the start of each line: `cut` gets the number that it begins with, and tells how many
+    /// Takes something off the start of each line: `cut` gets the number that it begins with, and returns how many
     /// bytes and characters go. These are part of the number and what belongs to it, so the keys stay the same.
     pub(crate) fn cut_starts(
         &mut self,
@@ -187,7 +187,7 @@ impl ArrivalText<'_> {
     }
 }
 
-/// Puts a run of kept bytes behind the pieces and empties it.
+/// Puts a run of kept bytes after the pieces and empties it.
 fn flush(run: &mut Range<usize>, pieces: &mut Vec<Piece>) {
     if run.start < run.end {
         pieces.push(Piece::Keep(run.clone()));

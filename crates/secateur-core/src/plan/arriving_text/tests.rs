@@ -19,7 +19,7 @@ const PIECES: [&str; 13] = [
 ];
 
 proptest::proptest! {
-    /// Nothing depends on whether a text is looked at where it stands or decoded.
+    /// Nothing depends on whether a text is read in place or decoded.
     #[test]
     fn a_text_is_the_same_however_it_is_looked_at(
         pieces in proptest::collection::vec(0..PIECES.len(), 0..60),
@@ -71,4 +71,40 @@ proptest::proptest! {
         same(&mut in_place, &mut decoded);
         proptest::prop_assert_eq!(in_place.finish(), decoded.finish());
     }
+}
+
+/// A header that was split off a line ends in a newline of our own. It once lost its last two bytes, as if they were
+/// the escaped newline, so `foo.ts` and `foo.js` had one key.
+#[test]
+fn a_line_that_was_split_off_keeps_its_last_bytes_in_either_spelling() {
+    let texts = [
+        "src/foo.ts:1:a\nsrc/foo.ts:2:b\n",
+        "src/foo.js:1:a\nsrc/foo.js:2:b\n",
+    ];
+    let header = "src/foo.ts".len();
+    let mut keys = Vec::new();
+    for text in texts {
+        let mut body = String::from("\"");
+        escape_into(text, &mut body);
+        body.push('"');
+        let literal = Cursor::over(&body, 1).string().unwrap();
+        let spelled = literal.spelled_as_usual(&body).unwrap();
+        let mut buffer = LineBuffer::default();
+        let in_place = ArrivalText::spelled(spelled, text.len(), Vec::new());
+        let decoded = ArrivalText::new(buffer.decode(literal, &body), text.len(), Vec::new());
+        for mut arriving in [in_place, decoded] {
+            let mut line = arriving.lines()[0];
+            let first = arriving.split_off(&mut line, header);
+            let lines = [first, line.without_start(header + 1)];
+            arriving.set_lines(&lines, StrategyId("test"), CutReason::ListingPadding);
+            assert_eq!(arriving.line(0), &text.as_bytes()[..header]);
+            assert_eq!(arriving.line(1), b"1:a");
+            assert_eq!(arriving.size(&first), header + 1);
+            arriving.scan_for_keys();
+            keys.push(arriving.keys()[0]);
+        }
+    }
+    assert_eq!(keys[0], keys[1]);
+    assert_eq!(keys[2], keys[3]);
+    assert_ne!(keys[0], keys[2]);
 }

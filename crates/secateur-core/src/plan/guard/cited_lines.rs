@@ -1,7 +1,7 @@
 //! Clearing a result that notes point to: the lines that they stand for stay, all others go.
 //!
-//! **Invariant:** every line that a standing note took the place of stands in the result that it points to,
-//! whole and in the same order. Lines are told by their content, so equal lines elsewhere in the result may
+//! **Invariant:** every line that a note in the output replaces is in the result that the note points to,
+//! whole and in the same order. Lines are recognised by their content, so equal lines elsewhere in the result may
 //! stay too.
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ const KEPT: &str = "\n[What later results point to:]\n";
 const GAP: &str = "[…]\n";
 
 impl CitedLines {
-    /// The edit that clears a result but for what standing notes point to; `None` if that frees too little.
+    /// The edit that clears a result but for what notes in the output point to; `None` if that frees too little.
     pub(crate) fn keep(&mut self, context: &PlanContext<'_, '_>, clear: &Edit) -> Option<Edit> {
         let Action::Rewrite(part, pieces) = &clear.action else {
             return None;
@@ -149,7 +149,7 @@ fn runs(text: &mut ArrivalText<'_>, cited: &Cited) -> Vec<Range<usize>> {
     runs
 }
 
-/// What of the ranges lies inside this one.
+/// The parts of the ranges inside this one.
 fn inside<'k>(
     ranges: &'k [Range<usize>],
     within: &Range<usize>,

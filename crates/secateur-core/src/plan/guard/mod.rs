@@ -1,7 +1,7 @@
-//! What no plan may do, whoever wrote it. One file per invariant.
+//! What no plan may do, whichever strategy made it. One file per invariant.
 //!
-//! Guards veto an edit or complete a plan; they never invent a cut of their own, except for
-//! thinking blocks that an edit makes invalid.
+//! Guards take edits away. Two of them also change a plan: thinking that an edit makes invalid goes with it
+//! (`signed_thinking`), and a result that notes point to is cleared around the cited lines (`cited_lines`).
 
 mod cited_lines;
 mod exchange;
@@ -26,12 +26,12 @@ use crate::plan::edit::{Edit, Plan, StrategyId, Target};
 use crate::read::view::TurnId;
 
 /// Which of the wanted drops (index: turn) are safe together. The others are noted in `plan`.
-/// `told`: a new user turn stands in the place of the first run of dropped turns, but not behind the
+/// `has_summary`: a new user turn takes the position of the first run of dropped turns, but not after the
 /// last user message.
 pub(crate) fn settle_drops(
     context: &PlanContext<'_, '_>,
     mut wanted: Vec<bool>,
-    told: bool,
+    has_summary: bool,
     strategy: Option<StrategyId>,
     plan: &mut Plan,
 ) -> Vec<bool> {
@@ -49,7 +49,7 @@ pub(crate) fn settle_drops(
     loop {
         exchange::keep_units_whole(context, &mut wanted, strategy, plan);
         let for_notes = pointed_to::give_back(context, &mut wanted, strategy, plan);
-        let for_roles = role_order::give_back(context, &mut wanted, told, strategy, plan);
+        let for_roles = role_order::give_back(context, &mut wanted, has_summary, strategy, plan);
         if !for_notes && !for_roles {
             return wanted;
         }
@@ -62,7 +62,10 @@ pub(crate) fn allowed_drops(context: &PlanContext<'_, '_>, wanted: Vec<bool>) ->
 }
 
 /// Which of the wanted drops the guards would let through if a new user turn replaces the first dropped ones.
-pub(crate) fn allowed_told_drops(context: &PlanContext<'_, '_>, wanted: Vec<bool>) -> Vec<bool> {
+pub(crate) fn allowed_summarized_drops(
+    context: &PlanContext<'_, '_>,
+    wanted: Vec<bool>,
+) -> Vec<bool> {
     settle_drops(context, wanted, true, None, &mut Plan::default())
 }
 

@@ -20,7 +20,7 @@ pub(super) fn give_back(
     let mut given_back = false;
     // A turn that stays keeps its exchange, and the notes in it.
     let mut unit_stays = vec![false; wanted.len()];
-    // Notes stand behind what they point to, so from the end every note is decided before its source.
+    // Notes come after what they point to, so from the end every note is decided before its source.
     for at in (0..wanted.len()).rev() {
         let goes = |turn: TurnId| wanted[turn.index()] && !unit_stays[context.unit(turn).index()];
         let note_goes = |note: &PartId| {
@@ -49,7 +49,7 @@ pub(crate) fn keep_what_is_pointed_to(context: &PlanContext<'_, '_>, plan: &mut 
             takes[part.index()] = true;
         }
     }
-    // Notes stand behind what they point to, so from the end every note is decided before its source.
+    // Notes come after what they point to, so from the end every note is decided before its source.
     let is_open = |at: &usize| plan.edits[*at].effect != Effect::KeepsCitedLines;
     let mut order: Vec<usize> = (0..plan.edits.len()).filter(is_open).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(taken(context, &plan.edits[at]).next()));

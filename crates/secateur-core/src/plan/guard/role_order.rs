@@ -14,7 +14,7 @@ use super::turn_id;
 pub(super) fn give_back(
     context: &PlanContext<'_, '_>,
     wanted: &mut [bool],
-    mut told: bool,
+    mut has_summary: bool,
     strategy: Option<StrategyId>,
     plan: &mut Plan,
 ) -> bool {
@@ -42,11 +42,11 @@ pub(super) fn give_back(
                 .parts_of(turn)
                 .any(|part| context.kind(part) == PartKind::Call);
         before = Some(turn);
-        // The new user turn stands in the place of the first run of dropped turns, if that lies
+        // The new user turn takes the position of the first run of dropped turns, if that lies
         // before the last user message.
         let is_before_last_user = context.last_user().is_none_or(|last| turn <= last);
-        if told && is_before_last_user && gap.clone().any(|at| wanted[at]) {
-            told = false;
+        if has_summary && is_before_last_user && gap.clone().any(|at| wanted[at]) {
+            has_summary = false;
             continue;
         }
         if !(breaks_first || breaks_calls) {

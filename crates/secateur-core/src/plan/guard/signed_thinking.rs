@@ -1,7 +1,7 @@
 //! Thinking that is bound to everything before it goes when something before it changes.
 //!
 //! On models that sign each block alone nothing needs to be done: an edit elsewhere is safe. On
-//! bound models every thinking block behind the first edit is invalid, so the plan also removes
+//! bound models every thinking block after the first edit is invalid, so the plan also removes
 //! those blocks whole. If an open tool exchange needs one of them, the plan waits, unless the policy
 //! leaves it to the provider to drop what is invalid.
 
@@ -111,7 +111,7 @@ fn is_bound(inputs: &PlanInputs<'_, '_>) -> bool {
     inputs.model.thinking_is_bound && inputs.view.dialect() == Dialect::AnthropicMessages
 }
 
-/// Whether every round that begins before this many parts has to wait for the exchange that is open. Looks at
+/// Whether every round that begins before this many parts has to wait for the exchange that is open. Reads
 /// that exchange alone.
 pub(crate) fn open_exchange_waits(
     inputs: &PlanInputs<'_, '_>,

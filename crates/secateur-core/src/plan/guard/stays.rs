@@ -1,4 +1,4 @@
-//! Turns that stay, whatever a strategy says: the system prompt, what stands before the first user
+//! Turns that stay, whatever a strategy says: the system prompt, what comes before the first user
 //! message, the last user message, the last turn, the open exchange, unknown roles, and broken pairs.
 
 use crate::plan::context::PlanContext;
@@ -24,7 +24,7 @@ pub(crate) fn why_turn_stays(context: &PlanContext<'_, '_>, turn: TurnId) -> Opt
     if turn.0 + 1 >= context.visible {
         return Some(SkipReason::LastTurnStays);
     }
-    // The model still works on it, also where an orphan result came in between.
+    // The model still works on it, also if an orphan result is in between.
     if context.ends.open_exchange == Some(turn) {
         return Some(SkipReason::ExchangeStays);
     }

@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
         self.view.bare_reasoning.push(at);
     }
 
-    /// Reads the list of turns: `each` reads one element and is told its home.
+    /// Reads the list of turns: `each` reads one element, and gets its placement.
     pub(crate) fn items(
         &mut self,
         cursor: &mut Cursor<'a>,
@@ -86,7 +86,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Reads an array inside a turn: `each` reads one element and is told its home.
+    /// Reads an array inside a turn: `each` reads one element, and gets its placement.
     pub(crate) fn elements(
         &mut self,
         cursor: &mut Cursor<'a>,

@@ -2,7 +2,7 @@
 //!
 //! A result belongs to the nearest earlier turn that calls with its id; inside that turn, to the
 //! first call with that id which has no result yet. Without an id (Gemini, legacy functions) the
-//! tool's name stands in for it. Turns that are tied together form a *unit*: all of it stays or all
+//! tool's name is used instead. Turns that are tied together form a *unit*: all of it stays or all
 //! of it goes.
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ struct OpenCalls {
     turn: Option<TurnId>,
     /// The first call without a result. An id is hardly ever used twice in a turn.
     waiting: Option<PartId>,
-    /// The calls behind it.
+    /// The calls after it.
     behind: VecDeque<PartId>,
     last: Option<PartId>,
 }
@@ -125,7 +125,7 @@ impl Exchanges {
         self.unit_of[turn.index()]
     }
 
-    /// Whether the turn's unit was broken when it came in. Such turns are left as they are.
+    /// Whether the turn's unit is broken in the incoming body. Such turns are left as they are.
     #[must_use]
     pub fn is_broken(&self, turn: TurnId) -> bool {
         self.broken[turn.index()]

@@ -115,7 +115,7 @@ impl<'a> View<'a> {
         self.history_is_elsewhere
     }
 
-    /// Where reasoning stands whose follower is not the item that was produced with it.
+    /// Positions of reasoning whose follower is not the item that was produced with it.
     pub(crate) fn bare_reasoning(&self) -> &[u32] {
         &self.bare_reasoning
     }
@@ -207,7 +207,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The seat of a part that is an element of an array.
+    /// The array element that a part is.
     #[must_use]
     pub fn element(&self, part: PartId) -> Option<ArrayElement> {
         match self.part(part).placement {

@@ -55,7 +55,7 @@ fn input<'a>(builder: &mut Builder<'a>, cursor: &mut Cursor<'a>) -> Result<(), R
             builder.lone_turn(Role::User, parts_from);
         }
         Kind::Array => {
-            // Reasoning that the provider knows by id wants the very item that it came with.
+            // Reasoning that the provider knows by id needs the item that it was produced with.
             let mut known_reasoning = None;
             let list = builder.items(cursor, |builder, cursor, placement| {
                 cursor.peek()?;
@@ -104,7 +104,7 @@ fn item<'a>(
             reasoning_part(builder, cursor, placement, true)?;
             builder.assistant_item(parts_from);
         }
-        // Other instructions that stand among the items (tools added on the way, and the like).
+        // Other instructions among the items, such as tools that are added later.
         Some(_) if look_ahead(cursor, "role").is_some() => {
             let role = role_of(
                 look_ahead(cursor, "role")

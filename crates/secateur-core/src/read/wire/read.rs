@@ -48,7 +48,7 @@ fn misplaced(what: &'static str, cursor: &Cursor<'_>) -> Result<ReadError, JsonE
     Ok(shape(what, cursor))
 }
 
-/// A string member of the object that the cursor stands on, without moving the cursor.
+/// A string member of the object at the cursor, without moving the cursor.
 ///
 /// Writers put `role` and `type` first or nearly so, and this stops at the key; where they do not,
 /// the members before it are scanned twice.
@@ -56,7 +56,7 @@ pub(super) fn look_ahead(cursor: &Cursor<'_>, wanted: &str) -> Option<JsonStr> {
     let body = cursor.body();
     let mut ahead = cursor.fork();
     let mut found = None;
-    // Finding the key ends the walk by an error of our own; real errors show on the real walk.
+    // The walk stops at the key with an error made here; real errors show when the whole value is read.
     let _ = ahead.object(|ahead, key| {
         if key.is(body, wanted) {
             found = ahead.string_or_skip()?;
@@ -71,7 +71,7 @@ pub(super) fn look_ahead(cursor: &Cursor<'_>, wanted: &str) -> Option<JsonStr> {
     found
 }
 
-/// A part that is carried along and never looked into.
+/// A part that is passed on and never read.
 pub(super) fn opaque<'a>(
     builder: &mut Builder<'a>,
     cursor: &mut Cursor<'a>,

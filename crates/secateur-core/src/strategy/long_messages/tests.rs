@@ -85,7 +85,7 @@ fn a_text_at_its_limit_stays_and_zero_switches_off() {
 }
 
 #[test]
-fn the_last_eight_answers_and_what_lies_behind_them_stay() {
+fn the_last_eight_answers_and_what_comes_after_them_stay() {
     let long = "A sentence here. ".repeat(100);
     for (answers, changes) in [(6, false), (7, false), (8, true)] {
         let says = session(&[model("ok"), user(&long), model(&long)], answers);

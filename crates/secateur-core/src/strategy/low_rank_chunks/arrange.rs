@@ -1,9 +1,9 @@
 //! Which chunks stay, and in which order.
 //!
 //! **Invariant:** with `order = "relevance"`, what comes out is left alone when it comes in again. Chunks
-//! that stand best first are taken as arranged before; a result that a second look would change again
+//! that are best first count as arranged before; a result that a second run would change again
 //! is not sent. A text whose question other texts are ranked by keeps enough chunks to be found again: else
-//! a second look would take the chunks that are left for a part of the question.
+//! a second run would take the chunks that are left for a part of the question.
 
 use secateur_rank::chunks::{
     ChunkSpan, Chunks, MIN_CHUNKS, asks_about_all, find_block_run, find_chunks, question_among,
@@ -26,9 +26,9 @@ pub(super) enum Verdict {
 /// What is asked of the chunks of a text.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Asked<'q> {
-    /// The question, where it does not stand around the chunks.
+    /// The question, if it is not around the chunks.
     pub(super) given: Option<&'q str>,
-    /// What the turn says before the text and behind it.
+    /// What the turn says before the text and after it.
     pub(super) beside: (&'q str, &'q str),
     /// Whether the text is a document: all of it is context, and asks nothing.
     pub(super) is_document: bool,
@@ -41,13 +41,13 @@ impl Asked<'_> {
         if let Some(question) = self.given {
             return question.to_owned();
         }
-        let (before, behind) = match self.is_document {
+        let (before, after) = match self.is_document {
             true => ("", ""),
             false => chunks.around(text),
         };
         let before = format!("{}{before}", self.beside.0);
-        let behind = format!("{behind}\n\n{}", self.beside.1);
-        question_among(&before, &behind).to_owned()
+        let after = format!("{after}\n\n{}", self.beside.1);
+        question_among(&before, &after).to_owned()
     }
 }
 
@@ -88,7 +88,8 @@ pub(super) fn arrange_blocks(
     options: &LowRankChunks,
     texts: &[&str],
     spans: &[ChunkSpan],
-    (question, is_shared): (&str, bool),
+    question: &str,
+    is_shared: bool,
 ) -> Verdict {
     if !question.chars().any(char::is_alphanumeric) || asks_about_all(question) {
         return Verdict::NoQuestion;
@@ -141,7 +142,7 @@ impl LowRankChunks {
             ChunkScorer::Lexical => Scorer::Lexical,
             ChunkScorer::Hybrid => Scorer::Hybrid,
         };
-        // Where a chunk stands is evidence as long as nobody moved it.
+        // The position of a chunk is evidence unless it was moved.
         let unplaced = Weights {
             neighbour: 0.0,
             ..Weights::default()
@@ -181,7 +182,7 @@ fn settle(ranker: &Ranker, question: &str, read: &[Chunk<'_>], order: &mut [usiz
     }
 }
 
-/// Best first and within the limit: four chunks stand so by chance once in 24 times. Fewer must also have no
+/// Best first and within the limit: four chunks are in that order by chance once in 24 times. Fewer must also have no
 /// tail that the rule would not have kept.
 fn is_arranged(scores: &[f32], rule: &Rule) -> bool {
     const NO_CHANCE: usize = 4;

@@ -1,8 +1,8 @@
 //! Verdicts of this process on the chunks of a text: a chat sends all its earlier turns with every request, and ranking
 //! them takes many times as long as reading them.
 //!
-//! **Invariant:** a verdict depends on nothing but what its key is made of, so remembering changes what it takes, never what
-//! comes out. A key is a hash under the process's own key: no text is kept, and nobody can write one that passes for another.
+//! **Invariant:** a verdict depends on nothing but what its key is made of, so remembering changes how long it takes, never what
+//! comes out. A key is a hash under the process's own key: no text is kept, and a collision cannot be constructed.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -32,7 +32,7 @@ impl Key {
             max_keep,
             keep_mass,
             scorer,
-            // They say which texts are looked at.
+            // They say which texts are ranked.
             in_tool_results: _,
             earlier_turns: _,
         } = options;

@@ -1,4 +1,4 @@
-//! Layouts in every dialect, where the question stands, what is left alone, order and counts.
+//! Layouts in every dialect, where the question is, what is left alone, order and counts.
 
 mod forms;
 
@@ -108,7 +108,7 @@ fn tags_numbers_and_escapes_of_kept_chunks_keep_their_bytes() {
 }
 
 #[test]
-fn the_question_may_stand_before_the_context_or_in_another_block() {
+fn the_question_may_come_before_the_context_or_in_another_block() {
     let context = elements(&PASSAGES);
     for dialect in Dialect::ALL {
         let found = run(dialect, &[user(&format!("{QUESTION}\n\n{context}"))], "");
@@ -132,7 +132,7 @@ fn the_question_may_stand_before_the_context_or_in_another_block() {
 }
 
 #[test]
-fn context_in_the_turn_before_is_ranked_by_the_question_behind_it() {
+fn context_in_the_turn_before_is_ranked_by_the_question_after_it() {
     let leads = ["Here are the documents:", "Here are the documents."];
     let cases = leads
         .iter()
@@ -200,14 +200,14 @@ fn under_rounds_a_turn_is_decided_when_it_arrives() {
         let mut before: Vec<u8> = Vec::new();
         for upto in [1, 3, 5, 7] {
             let out = rounds(&says[..upto], dialect);
-            // The list and the body end with `]` and `}`, and the model comes before or behind it.
+            // The list and the body end with `]` and `}`, and the model comes before or after it.
             let list = String::from_utf8(out.clone()).unwrap();
             let end = list.rfind(']').unwrap();
             assert!(out.starts_with(&before), "{dialect}, {upto} turns");
             before = out[..end].to_vec();
         }
         let out = String::from_utf8(rounds(&says, dialect)).unwrap();
-        // The second context was sent whole before its question came, so it stays whole.
+        // The second context was sent whole before its question was, so it stays whole.
         assert_eq!(out.matches("A sonnet has fourteen lines").count(), 1);
         assert_eq!(out.matches("yeast makes gas").count(), 2);
     }
@@ -472,10 +472,10 @@ proptest! {
             _ => ruled(&refs),
         };
         let question = format!("\n\nQuestion: what of {}?", text(&asked));
-        let said = format!("Read this.\n\n{context}{question}");
+        let text = format!("Read this.\n\n{context}{question}");
         let options = format!("min_keep = {min_keep}\nmin_score = 0.{min_score}");
         for dialect in Dialect::ALL {
-            let found = run(dialect, &[user(&said)], &options);
+            let found = run(dialect, &[user(&text)], &options);
             prop_assert!(found.turns[0].starts_with("Read this.\n\n"));
             prop_assert!(found.turns[0].ends_with(&question));
             let left = chunks.iter().filter(|chunk| found.turns[0].contains(chunk.as_str())).count();

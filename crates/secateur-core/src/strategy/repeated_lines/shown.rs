@@ -55,13 +55,13 @@ const SPOTS_PER_LINE: usize = 6;
 /// About how many bytes of a conversation bring a line.
 const BYTES_PER_LINE: usize = 48;
 
-/// A line that may start a run, however often it stands somewhere. What most lines are decided by is here, in
+/// A line that may start a run, however often it occurs. What most lines are decided by is here, in
 /// one place.
 #[derive(Clone, Copy)]
 struct Known {
     key: LineKey,
-    /// A byte of the mark of the line behind it, for each of its newest spots, the newest lowest: most runs of
-    /// one line end without a look at any text.
+    /// A byte of the mark of the line after it, for each of its newest spots, the newest lowest: most runs of
+    /// one line end without reading any text.
     nexts: u64,
     /// Its newest spot, and the text that it is in.
     newest: Spot,
@@ -77,7 +77,7 @@ impl Known {
         newest_text: 0,
     };
 
-    /// Whether the line may stand behind one of the newest spots of this one.
+    /// Whether the line may follow one of the newest spots of this one.
     #[inline(always)]
     fn may_precede(&self, line: LineKey) -> bool {
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -91,7 +91,7 @@ impl Known {
 /// The index of a line in [`Shown::known`]; 0 is none.
 type Number = u32;
 
-/// A place where a line stands, as index in [`Shown::lines`] + 1; 0 is none.
+/// An occurrence of a line, as index in [`Shown::lines`] + 1; 0 is none.
 type Spot = u32;
 
 /// What is known of a spot.
@@ -125,12 +125,12 @@ pub(super) struct Shown {
     spans: Vec<(u32, u32)>,
     /// Texts that the body does not hold as they are compared.
     copies: Vec<u8>,
-    /// The lines that may start a run, each once, behind one that is none.
+    /// The lines that may start a run, each once, after one that is none.
     known: Vec<Known>,
-    /// Where to find them. Its length is a power of two, and one of four places is taken at most: few lines stand in
+    /// Where to find them. Its length is a power of two, and at most one slot in four is used: few lines are in
     /// another's place, so the machine can guess that none does.
     table: Vec<Number>,
-    /// Scratch: the numbers of the lines which are looked for.
+    /// Scratch: the numbers of the lines that are searched for.
     found: Vec<Number>,
     /// Scratch: those of them that may start a run which is long enough.
     starts: Vec<u32>,
@@ -151,8 +151,8 @@ impl Shown {
     }
 
     /// Finds the runs of a new text that live texts hold, at each line the longest of the candidates, greedy
-    /// from the top; takes in the other lines. `line` tells where in the text a line is, `size` how many characters it
-    /// has, `most` how many it can have at most, which is quicker to tell.
+    /// from the top; takes in the other lines. `line` gives the position of a line in the text, `size` how many characters it
+    /// has, `most` an upper bound of that, which is faster to compute.
     pub(super) fn take_in(
         &mut self,
         text: NewText<'_>,
@@ -181,7 +181,7 @@ impl Shown {
                 .is_some_and(|next| known.may_precede(*next));
             let longest = if may_go_on {
                 self.longest(known, &keys[first..])
-            // A run of one line, which most are, is mostly too short wherever it stands.
+            // A run of one line, which most are, is mostly too short wherever it occurs.
             } else if size(first) >= shortest {
                 self.newest_live(known).map(|spot| (1, spot))
             } else {
@@ -218,7 +218,7 @@ impl Shown {
     /// The numbers of these lines, and which of them may start a run that is long enough: one that may go on, or
     /// one of a single line, which few are long enough for.
     ///
-    /// Whether a line is known, and whether a run may go on behind it, cannot be guessed, so nothing here hangs on
+    /// Whether a line is known, and whether a run may go on after it, cannot be guessed, so nothing here hangs on
     /// it: the machine waits for many places of the table together.
     fn find_all(
         &self,
@@ -243,7 +243,7 @@ impl Shown {
             starts_here[count] = index(at);
             count += usize::from(may_start);
             *found = select_unpredictable(is_it, number, 0);
-            // Few lines stand in another's place.
+            // Few lines are in another's slot.
             if !is_it & (number != 0) & key.is_anchor() {
                 *found = self.find_further(key);
                 starts_here[count] = index(at);
@@ -317,7 +317,7 @@ impl Shown {
         });
     }
 
-    /// How many of these lines of a new text, from the first one on, are equal to those at a spot and behind it.
+    /// How many of these lines of a new text, from the first one on, are equal to those at a spot and after it.
     fn equal_lines(
         &self,
         new: NewText<'_>,
@@ -361,7 +361,7 @@ impl Shown {
         self.table[literal]
     }
 
-    /// The number of a line in whose place another one stands, if it is known; else 0.
+    /// The number of a line whose slot holds another one, if it is known; else 0.
     #[cold]
     #[inline(never)]
     fn find_further(&self, key: LineKey) -> Number {
@@ -414,7 +414,7 @@ impl Shown {
             if text.is_gone {
                 continue;
             }
-            // The line itself is there, and its mark tells most lines behind it apart.
+            // The line itself is there, and its mark differs between most lines after it.
             let same = if *mark == second {
                 let there = &self.lines[line..text.end as usize];
                 keys.iter().zip(there).take_while(|(a, b)| a == b).count()
@@ -479,74 +479,4 @@ fn index(at: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Runs of any length are enough.
-    struct Any;
-
-    impl Length for Any {
-        fn is_enough(&self, lines: usize, _chars: usize, _source: PartId) -> bool {
-            lines > 0
-        }
-
-        fn shortest_line(&self) -> usize {
-            0
-        }
-
-        fn counts_beyond(&self, _chars: usize) -> bool {
-            false
-        }
-    }
-
-    /// Shows one text after the other, all lines with the same key. Returns the texts of the runs of the last one.
-    fn repeated_in_last(texts: &[&str]) -> Vec<String> {
-        let key = LineKey::of_spelled(b"a line that may start a run");
-        let mut shown = Shown::default();
-        shown.expect(1000);
-        let mut found = Vec::new();
-        for (part, text) in (0..).map(PartId).zip(texts) {
-            let mut end = 0;
-            let lines = text.split_inclusive('\n').map(|line| {
-                let start = end;
-                end += line.len();
-                start..start + line.trim_end_matches('\n').len()
-            });
-            let lines: Vec<Range<usize>> = lines.collect();
-            let bytes = NewText {
-                part,
-                body: "",
-                bytes: text.as_bytes(),
-                spelling: Spelling::Text,
-            };
-            let keys = vec![key; lines.len()];
-            let size = |at: usize| lines.get(at).map_or(0, Range::len);
-            let line = |at: usize| lines[at].clone();
-            let repeats = shown.take_in(bytes, &keys, line, &Any, size, size);
-            let run = |repeat: &Repeat| {
-                let last = repeat.first + repeat.lines - 1;
-                text[lines[repeat.first].start..lines[last].end].to_owned()
-            };
-            found = repeats.iter().map(run).collect();
-        }
-        found
-    }
-
-    #[test]
-    fn lines_that_differ_are_not_repeated_even_if_their_hashes_are_equal() {
-        let none: [&str; 0] = [];
-        assert_eq!(repeated_in_last(&["one\ntwo\n", "three\nfour\n"]), none);
-        assert_eq!(repeated_in_last(&["two\n", "one\ntwo\nthree\n"]), ["two"]);
-        // By their hashes these would be one run of three lines.
-        let found = repeated_in_last(&["a\nb\nc\n", "c\nb\na\n"]);
-        assert!(found.iter().all(|run| run.len() == 1), "{found:?}");
-    }
-
-    #[test]
-    fn numbers_and_trailing_space_are_not_compared() {
-        assert_eq!(
-            repeated_in_last(&["  7→same  \n", "12→same\n"]),
-            ["12→same"]
-        );
-    }
-}
+mod tests;

@@ -3,14 +3,14 @@
 //! **Invariant:** what is planned depends on the turns and on what is known under their keys alone.
 
 use super::super::digest;
-use super::older::{Older, told_turns};
+use super::older::{Older, covered_turns};
 use super::{OnMiss, SummarizedTurns};
 use crate::plan::context::PlanContext;
 use crate::plan::edit::{Plan, SkipReason};
 use crate::plan::summary::{Found, Want};
 use crate::read::view::TurnId;
 
-/// How many steps back an earlier summary is looked for.
+/// How many steps back an earlier summary is searched for.
 const STEPS_BACK: usize = 4;
 
 pub(super) fn plan(
@@ -48,9 +48,11 @@ pub(super) fn plan(
         let mut plan = match (found, options.summary_on_miss) {
             (Found::Ready(text), _) => {
                 let text = format!("\n{}", text.trim());
-                older.tell(context, &[&text, &digest::of(context, &older.dropped), ""])
+                older.summarize(context, &[&text, &digest::of(context, &older.dropped), ""])
             }
-            (_, OnMiss::Digest) => older.tell(context, &[&digest::of(context, &older.dropped), ""]),
+            (_, OnMiss::Digest) => {
+                older.summarize(context, &[&digest::of(context, &older.dropped), ""])
+            }
             (_, OnMiss::Earlier) => continue,
         };
         plan.wants = wants;
@@ -62,15 +64,17 @@ pub(super) fn plan(
 }
 
 /// How many turns stay so that the number of those that go is a multiple of `step`. Counted from the
-/// beginning of the conversation, also where an earlier summary tells of it.
+/// beginning of the conversation, also where an earlier summary covers it.
 fn stepped(
     context: &PlanContext<'_, '_>,
     turns: &[TurnId],
     max_turns: usize,
     step: usize,
 ) -> usize {
-    let told = turns.first().and_then(|&first| told_turns(context, first));
-    let elsewhere = told.unwrap_or(1).saturating_sub(1);
+    let covered = turns
+        .first()
+        .and_then(|&first| covered_turns(context, first));
+    let elsewhere = covered.unwrap_or(1).saturating_sub(1);
     let going = (turns.len() + elsewhere).saturating_sub(max_turns);
     let going = (going - going % step).saturating_sub(elsewhere);
     turns.len().saturating_sub(going)

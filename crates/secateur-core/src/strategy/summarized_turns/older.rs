@@ -13,9 +13,9 @@ pub(super) struct Older<'t> {
     wanted: &'t [TurnId],
     /// Those of them that really go.
     pub(super) dropped: Vec<TurnId>,
-    /// How many turns they are, with those that an earlier summary tells of.
+    /// How many turns they are, including those that an earlier summary covers.
     count: usize,
-    /// The turn before which the message stands.
+    /// The turn before which the message is inserted.
     before: TurnId,
     /// Bytes that go.
     room: usize,
@@ -35,21 +35,21 @@ impl<'t> Older<'t> {
         for &turn in &turns[..cut] {
             wanted[turn.index()] = true;
         }
-        let settled = guard::allowed_told_drops(context, wanted);
+        let settled = guard::allowed_summarized_drops(context, wanted);
         let dropped: Vec<TurnId> = turns
             .iter()
             .copied()
             .filter(|turn| settled[turn.index()])
             .collect();
-        let told: Vec<Option<usize>> = dropped
+        let covered: Vec<Option<usize>> = dropped
             .iter()
-            .map(|&turn| told_turns(context, turn))
+            .map(|&turn| covered_turns(context, turn))
             .collect();
-        let (Some(&first), false) = (dropped.first(), told.iter().all(Option::is_some)) else {
+        let (Some(&first), false) = (dropped.first(), covered.iter().all(Option::is_some)) else {
             return Err(SkipReason::NothingToCut);
         };
-        // The message stands where the first dropped turn stood: before the first turn behind it
-        // that stays. It never comes behind the last user message, whose place it would take.
+        // The message takes the position of the first dropped turn: before the first turn after it
+        // that stays. It never comes after the last user message, whose role it would take over.
         let before = turns
             .iter()
             .copied()
@@ -60,21 +60,21 @@ impl<'t> Older<'t> {
         };
         Ok(Self {
             wanted: &turns[..cut],
-            // An earlier summary stands for the turns it tells of.
-            count: told.iter().map(|told| told.unwrap_or(1)).sum(),
+            // An earlier summary counts as the turns that it covers.
+            count: covered.iter().map(|turns| turns.unwrap_or(1)).sum(),
             room: dropped.iter().map(|&turn| context.turn_bytes(turn)).sum(),
             room_chars: dropped
                 .iter()
                 .flat_map(|&turn| context.parts(turn))
-                .map(|part| told_chars(context, part))
+                .map(|part| read_chars(context, part))
                 .sum(),
             before: before.ok_or(SkipReason::LastTurnStays)?,
             dropped,
         })
     }
 
-    /// The first of these texts, each behind the heading, that is shorter than what goes.
-    pub(super) fn tell(&self, context: &PlanContext<'_, '_>, texts: &[&str]) -> Plan {
+    /// The first of these texts, each after the heading, that is shorter than what goes.
+    pub(super) fn summarize(&self, context: &PlanContext<'_, '_>, texts: &[&str]) -> Plan {
         let heading = heading(self.count);
         let mut texts = texts.iter().map(|text| format!("{heading}{text}"));
         // Short turns have more punctuation than text: the new one must be smaller in both.
@@ -108,16 +108,16 @@ fn heading(count: usize) -> String {
     format!("{START}{count}{END}")
 }
 
-/// Characters that a part tells the model: its text, or a call's arguments.
-fn told_chars(context: &PlanContext<'_, '_>, part: PartId) -> usize {
+/// Characters of a part that the model reads: its text, or a call's arguments.
+fn read_chars(context: &PlanContext<'_, '_>, part: PartId) -> usize {
     match context.kind(part) {
         PartKind::Call => context.args_chars(part),
         _ => context.chars(part),
     }
 }
 
-/// How many turns an earlier summary tells of, if the turn is one.
-pub(super) fn told_turns(context: &PlanContext<'_, '_>, turn: TurnId) -> Option<usize> {
+/// How many turns an earlier summary covers, if the turn is one.
+pub(super) fn covered_turns(context: &PlanContext<'_, '_>, turn: TurnId) -> Option<usize> {
     let mut parts = context.parts(turn);
     let (Some(only), None) = (parts.next(), parts.next()) else {
         return None;

@@ -1,4 +1,4 @@
-//! What the message says and where it stands.
+//! The text of the message and its position.
 
 use crate::plan::edit::SkipReason;
 use crate::read::dialect::Dialect;

@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// A slash may be escaped, and then a text is decoded instead of looked at where it stands.
+    /// A slash may be escaped, and then a text is decoded instead of read in place.
     #[test]
     fn what_is_cut_does_not_depend_on_how_a_text_is_spelled(says in outputs()) {
         for dialect in Dialect::ALL {

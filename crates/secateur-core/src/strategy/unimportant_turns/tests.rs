@@ -80,7 +80,7 @@ fn the_last_user_turn_and_the_last_turn_stay() {
 
 #[test]
 fn a_user_turn_that_the_order_needs_is_made_up_for() {
-    // The exchange must stay (it is the last), and something of a user's must stand before it where
+    // The exchange must stay (it is the last), and something of a user's must come before it where
     // the provider demands that; the count holds all the same.
     let mut says = vec![user("a"), model("long ".repeat(300).as_str()), user("b")];
     says.extend([model("c"), user("d"), model("e"), user("f"), model("g")]);

@@ -143,8 +143,8 @@ fn outputs_can_be_described_or_keep_their_head_and_tail() {
     let says = session(&[5000, 40]);
     for dialect in Dialect::ALL {
         let found = run(dialect, &says, "placeholder = \"described\"");
-        let told = "[Output of bash removed to save space (5,000 characters). It began: ";
-        assert!(found.turns[2].starts_with(told), "{dialect}");
+        let start = "[Output of bash removed to save space (5,000 characters). It began: ";
+        assert!(found.turns[2].starts_with(start), "{dialect}");
         assert_eq!(
             found.turns[4], COMPACTED,
             "{dialect}: no room for a description"
@@ -160,7 +160,7 @@ fn outputs_can_be_described_or_keep_their_head_and_tail() {
 }
 
 #[test]
-fn results_that_share_a_turn_with_the_boundarys_words_stand_before_them() {
+fn results_that_share_a_turn_with_the_boundarys_words_come_before_them() {
     let big = "o".repeat(300);
     let body = serde_json::json!({"messages": [
         {"role": "user", "content": "task"},

@@ -28,7 +28,7 @@ fn only_lines_that_say_something_are_anchors() {
     assert_ne!(key_of(""), LineKey::GONE);
 }
 
-/// The content of a line, told slowly: without its number and trailing white space.
+/// The content of a line, by a slow reference implementation: without its number and trailing white space.
 fn content(line: &str) -> &str {
     let rest = line.trim_start_matches(' ');
     let code = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
@@ -41,21 +41,21 @@ fn content(line: &str) -> &str {
     code.strip_prefix(separators).unwrap_or(line).trim_end()
 }
 
-/// The number of a line in a listing, told slowly.
+/// The number of a line in a listing, by a slow reference implementation.
 fn number(line: &str) -> Number {
     let rest = line.trim_start_matches(' ');
     let code = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let digits = &rest[..rest.len() - code.len()];
-    let behind = match code.strip_prefix('→') {
+    let ended_by = match code.strip_prefix('→') {
         Some(code)
             if code
                 .trim()
                 .starts_with(|first: char| "0123456789→[".contains(first)) =>
         {
-            Behind::Arrow
+            NumberEnd::Arrow
         }
-        Some(_) => Behind::LooseArrow,
-        None if code.starts_with('\t') => Behind::Tab,
+        Some(_) => NumberEnd::LooseArrow,
+        None if code.starts_with('\t') => NumberEnd::Tab,
         None => return Number::NONE,
     };
     if !(1..=9).contains(&digits.len()) {
@@ -65,7 +65,7 @@ fn number(line: &str) -> Number {
         value: digits.parse().unwrap(),
         spaces: (line.len() - rest.len()) as u32,
         digits: digits.len() as u8,
-        behind,
+        ended_by,
     }
 }
 
@@ -109,7 +109,7 @@ proptest::proptest! {
         let line = line_of(&pieces);
         let mut spelled = Vec::new();
         let spelled = spell(line.as_bytes(), &mut spelled);
-        let (key, found) = LineScanner::new().mark(spelled, 0, spelled.len());
+        let (key, found) = LineScanner::new().scan(spelled, 0, spelled.len());
         proptest::prop_assert_eq!(found, number(&line), "{:?}", line);
         let is_anchor = content(&line).trim_start().len() >= SHORTEST_ANCHOR;
         proptest::prop_assert_eq!(key.is_anchor(), is_anchor, "{:?}", line);
@@ -127,7 +127,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_number_that_follows_the_one_above_is_told_like_any_other() {
+fn a_number_that_follows_the_one_above_is_read_like_any_other() {
     let others = ["", "code", "     :→code", "    1:→code", "7:hit", "→"];
     for (width, behind) in (1..20).flat_map(|width| [(width, "→"), (width, "\\t")]) {
         for first in [0, 1, 8, 95, 998, 123_456, 999_999_990] {
@@ -139,13 +139,13 @@ fn a_number_that_follows_the_one_above_is_told_like_any_other() {
                     line
                 }
             });
-            let mut looker = LineScanner::new();
+            let mut scanner = LineScanner::new();
             for line in listing {
                 let bytes = line.as_bytes();
-                let told = looker.mark(bytes, 0, bytes.len());
+                let found = scanner.scan(bytes, 0, bytes.len());
                 assert_eq!(
-                    told,
-                    LineScanner::new().mark(bytes, 0, bytes.len()),
+                    found,
+                    LineScanner::new().scan(bytes, 0, bytes.len()),
                     "{line:?}"
                 );
             }

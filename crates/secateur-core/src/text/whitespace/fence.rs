@@ -1,5 +1,5 @@
 //! Code fences: three or more backticks or tildes at the start of a line, as in CommonMark, with
-//! any indentation, also behind quote and list markers.
+//! any indentation, also after quote and list markers.
 //!
 //! A fence that is never closed reaches to the end of the text.
 
@@ -17,9 +17,9 @@ enum Seen {
     Nothing,
     /// A run of fence characters that still grows.
     Run(char, usize),
-    /// A whole run, and behind it only white space.
+    /// A whole run, and after it only white space.
     RunThenSpace(char, usize),
-    /// A whole run with words behind it: an info string.
+    /// A whole run with words after it: an info string.
     RunThenWords(char, usize),
     /// Anything else.
     Other,
@@ -45,7 +45,7 @@ impl Fences {
     pub(super) fn is_settled(&self) -> bool {
         match self.seen {
             Seen::Other => true,
-            // Words behind a run inside a fence: no closing, and no opening either.
+            // Words after a run inside a fence: no closing, and no opening either.
             Seen::RunThenWords(..) => self.is_inside(),
             _ => false,
         }
@@ -70,16 +70,16 @@ impl Fences {
         }
     }
 
-    /// `in_gutter`: only markers stand before it in the line. `starts_word`: white space or nothing
-    /// stands right before it.
+    /// `in_gutter`: only markers come before it in the line. `starts_word`: white space or nothing
+    /// comes right before it.
     pub(super) fn content(&mut self, character: char, in_gutter: bool, starts_word: bool) {
         let is_mark = matches!(character, '`' | '~');
         self.seen = match self.seen {
             Seen::Nothing if in_gutter && starts_word && is_mark => Seen::Run(character, 1),
-            // Quote and list markers and numbers may stand before a fence.
+            // Quote and list markers and numbers may precede a fence.
             Seen::Nothing if in_gutter && !is_mark && !character.is_alphabetic() => Seen::Nothing,
             Seen::Run(mark, len) if mark == character => Seen::Run(mark, len + 1),
-            // Backticks behind backticks are inline code.
+            // Backticks after backticks are inline code.
             Seen::Run('`', _) | Seen::RunThenSpace('`', _) | Seen::RunThenWords('`', _)
                 if character == '`' =>
             {

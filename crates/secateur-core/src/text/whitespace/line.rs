@@ -20,7 +20,7 @@ pub(super) struct Line {
     pub(super) is_verbatim: bool,
     word: Word,
     words: usize,
-    /// A word stands before this one that belongs to no gutter.
+    /// A word comes before this one that belongs to no gutter.
     pub(super) has_left_gutter: bool,
     was_number: bool,
     last: Option<char>,
@@ -72,7 +72,7 @@ impl Line {
         self.before_last = self.last.replace(character);
     }
 
-    /// More characters of a word behind the gutter.
+    /// More characters of a word after the gutter.
     pub(super) fn skip(&mut self, skipped: &str) {
         for character in skipped
             .get(skipped.len().saturating_sub(8)..)
@@ -83,7 +83,7 @@ impl Line {
         }
     }
 
-    /// White space inside the line, with something behind it. Returns whether it stays.
+    /// White space inside the line, with something after it. Returns whether it stays.
     pub(super) fn space(&mut self, has_tab: bool) -> bool {
         if self.is_at_start() {
             return true;
@@ -99,11 +99,11 @@ impl Line {
         if self.words > MAX_GUTTER_WORDS || !is_gutter {
             self.has_left_gutter = true;
         }
-        !self.has_left_gutter || self.is_behind_number()
+        !self.has_left_gutter || self.is_after_number()
     }
 
     /// Behind `12:`, `12)`, `12|`, `12-`, wherever in the line: matches and blame lists have code there.
-    fn is_behind_number(&self) -> bool {
+    fn is_after_number(&self) -> bool {
         matches!(self.last, Some(':' | ')' | '|' | '-' | '→'))
             && self
                 .before_last

@@ -6,7 +6,7 @@
 //! - white space at the end of a line.
 //!
 //! **Invariant:** white space that carries structure is never loose: the start of a line; the space
-//! behind a gutter (diff and list markers, line numbers, time stamps, `path:12:`), because what
+//! after a gutter (diff and list markers, line numbers, time stamps, `path:12:`), because what
 //! follows it is the code's own indentation; runs with a tab, which are columns; and everything
 //! inside code fences, JSON values and numbered listings.
 
@@ -83,7 +83,7 @@ impl Sink for Ranges {
     }
 }
 
-/// What may stand behind a text.
+/// What may follow a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behind {
     /// Nothing: white space at its end is trailing.
@@ -176,7 +176,7 @@ impl<S: Sink> Scan<'_, S> {
     }
 
     /// Skips what cannot change anything: the rest of a verbatim line, or the rest of a word
-    /// behind the gutter. Returns how many bytes.
+    /// after the gutter. Returns how many bytes.
     fn skip(&mut self, text: &mut DecodedChars<'_>) -> usize {
         if self.json.is_some() || !self.whole.is_other || !self.fences.is_settled() {
             return 0;
@@ -204,7 +204,7 @@ impl<S: Sink> Scan<'_, S> {
     fn trailing(&mut self) {
         // An empty line of a listing: a number and a tab.
         let is_listed = self.space.has_tab && self.line.is_bare_number();
-        // A lone carriage return must not come to stand before the newline.
+        // A lone carriage return must not end up right before the newline.
         if self.space.len > 0 && !is_listed && !self.line.ends_with('\r') {
             let Space { start, len, .. } = self.space;
             self.sink.loose(start..start + len);
@@ -250,7 +250,7 @@ impl<S: Sink> Scan<'_, S> {
         self.line.content(character);
     }
 
-    /// White space that turned out to have something behind it in its line.
+    /// White space that turned out to have something after it in its line.
     fn inner_space(&mut self) {
         let space = std::mem::take(&mut self.space);
         let stays = self.line.space(space.has_tab);

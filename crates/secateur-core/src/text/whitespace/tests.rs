@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Scans the text as it stands in a body.
+/// Scans the text as it is spelled in a body.
 fn scanned<S: Sink + Default>(text: &str, behind: Behind) -> S {
     let body = serde_json::Value::from(text).to_string();
     let literal = secateur_json::Cursor::over(&body, 1).string().unwrap();
@@ -50,7 +50,7 @@ fn runs_of_spaces_newlines_and_trailing_space_shrink() {
 }
 
 #[test]
-fn what_stands_before_another_part_keeps_the_space_at_its_end() {
+fn what_comes_before_another_part_keeps_the_space_at_its_end() {
     let ranges: Ranges = scanned("see  this:  ", Behind::AnotherPart);
     assert_eq!(ranges.found.first(), Some(&(4..5)));
     assert_eq!(ranges.found.len(), 1);
@@ -66,7 +66,7 @@ fn the_start_of_a_line_stays() {
 }
 
 #[test]
-fn the_space_behind_a_gutter_is_the_codes_own() {
+fn the_space_after_a_gutter_is_the_codes_own() {
     verbatim("+        return x\n-    return y\n         return z\n>    quoted");
     verbatim("src/a.rs:12:        let x\nsrc/a.rs-13-        let y\nsrc/a.rs:        let z");
     verbatim("2026-05-07T02:58:33Z     indented\n10:00:00   x");

@@ -14,7 +14,7 @@ pub(super) enum Literal {
     Unknown,
 }
 
-/// Objects in objects deeper than this are not looked into.
+/// Objects nested deeper than this are not read.
 const MAX_DEPTH: usize = 8;
 /// Names that are given a text, as `const cmd = "ls"`; more are forgotten.
 const MAX_NAMES: usize = 64;
@@ -36,8 +36,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Moves behind the next `tools.NAME(` and returns the name; inner `None` at the end, outer `None` if a string
-    /// does not end, so that what is code and what is text cannot be told.
+    /// Moves after the next `tools.NAME(` and returns the name; inner `None` at the end, outer `None` if a string
+    /// does not end, so that code and text cannot be distinguished.
     #[expect(
         clippy::option_option,
         reason = "the outer one says that the script cannot be followed"
@@ -115,7 +115,7 @@ impl<'s> Reader<'s> {
         Some(())
     }
 
-    /// The argument of a call, behind its bracket. Does not move: what is not understood may hold calls.
+    /// The argument of a call, after its bracket. Does not move: what is not understood may hold calls.
     pub(super) fn argument(&mut self) -> Literal {
         let start = self.at;
         let value = self.value(0);

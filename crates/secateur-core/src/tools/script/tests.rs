@@ -3,7 +3,7 @@ use super::*;
 fn check(script: &str, class: ToolClass, file: &str) {
     let file = Some(file.to_owned()).filter(|file| !file.is_empty());
     assert_eq!(
-        deed_of(script),
+        effect_of(script),
         Some(ShellEffect { class, file }),
         "{script}"
     );
@@ -105,7 +105,7 @@ fn a_script_that_is_not_understood_is_unknown() {
         "tools['x'",
         "*** Begin Patch",
     ] {
-        assert_eq!(deed_of(script), None, "{script}");
+        assert_eq!(effect_of(script), None, "{script}");
     }
     assert_eq!(
         first_command("await tools['exec_command']({'cmd': 'ls -R'})").as_deref(),
@@ -116,7 +116,7 @@ fn a_script_that_is_not_understood_is_unknown() {
 proptest::proptest! {
     #[test]
     fn any_text_is_read_to_its_end(script in r#"[\x00-\x7fé]{0,40}(tools\.x\(|`|"|'|\{|\$\{|/\*|\[){0,6}[\x00-\x7f漢]{0,40}"#) {
-        let _ = deed_of(&script);
+        let _ = effect_of(&script);
         let _ = first_command(&script);
     }
 }

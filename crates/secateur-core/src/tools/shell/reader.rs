@@ -86,7 +86,7 @@ impl Reader<'_> {
         self.pipes
     }
 
-    /// Behind a `'`: as it stands.
+    /// After a `'`: taken literally.
     fn literal(&mut self) {
         let word = self.word.get_or_insert_default();
         word.extend(self.rest.by_ref().take_while(|&c| c != '\''));

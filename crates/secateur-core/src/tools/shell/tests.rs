@@ -2,9 +2,9 @@ use super::*;
 
 fn check(class: ToolClass, lines: &[(&str, &str)]) {
     for (line, file) in lines {
-        let deed = ShellEffect::of_line(line);
+        let effect = ShellEffect::of_line(line);
         let file = Some((*file).to_owned()).filter(|file| !file.is_empty());
-        assert_eq!(deed, ShellEffect { class, file }, "{line}");
+        assert_eq!(effect, ShellEffect { class, file }, "{line}");
     }
 }
 
@@ -88,15 +88,15 @@ fn all_else_is_a_command() {
 
 #[test]
 fn programs_with_their_arguments() {
-    let deed = |words: &[&str]| {
+    let effect = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         ShellEffect::of_arguments(&words)
     };
     let read = ShellEffect::new(ToolClass::Read, Some("a b.rs"));
-    assert_eq!(deed(&["cat", "a b.rs"]), read);
-    assert_eq!(deed(&["bash", "-lc", "cat 'a b.rs'"]), read);
-    assert_eq!(deed(&["cargo", "test"]), ShellEffect::COMMAND);
-    assert_eq!(deed(&[]), ShellEffect::COMMAND);
+    assert_eq!(effect(&["cat", "a b.rs"]), read);
+    assert_eq!(effect(&["bash", "-lc", "cat 'a b.rs'"]), read);
+    assert_eq!(effect(&["cargo", "test"]), ShellEffect::COMMAND);
+    assert_eq!(effect(&[]), ShellEffect::COMMAND);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::plan::edit::SkipReason;
 use crate::read::dialect::Dialect;
 use crate::strategy::tests::bodies::{Pruned, model, pruned_once, user};
 
-/// A form: how a chunk is written, what parts two, and what stands around all.
+/// A form: how a chunk is written, what separates two, and what surrounds all.
 struct Form {
     name: &'static str,
     chunk: fn(usize, &str) -> String,
@@ -179,7 +179,7 @@ fn expected(form: &Form, found: &str) -> String {
 }
 
 #[test]
-fn every_form_keeps_exact_bytes_wherever_the_question_stands() {
+fn every_form_keeps_exact_bytes_wherever_the_question_is() {
     let cue = format!("Question: {QUESTION}");
     for form in &FORMS {
         for dialect in Dialect::ALL {
@@ -188,18 +188,18 @@ fn every_form_keeps_exact_bytes_wherever_the_question_stands() {
             let before = |context: &str| format!("{cue}\n\n{context}\n\n");
             for write in [&behind as &dyn Fn(&str) -> String, &before] {
                 let found = run(dialect, &[user(&write(&context))], "");
-                let told = format!("{}, {dialect}: {}", form.name, found.turns[0]);
-                assert_eq!(kept(&found.turns[0])[..1], [2], "{told}");
-                assert_eq!(kept(&found.turns[0]).len(), 3, "{told}");
+                let case = format!("{}, {dialect}: {}", form.name, found.turns[0]);
+                assert_eq!(kept(&found.turns[0])[..1], [2], "{case}");
+                assert_eq!(kept(&found.turns[0]).len(), 3, "{case}");
                 assert_eq!(
                     found.turns[0],
                     write(&expected(form, &found.turns[0])),
-                    "{told}"
+                    "{case}"
                 );
                 assert_eq!(
                     (found.report.rag_kept, found.report.rag_dropped),
                     (3, 5),
-                    "{told}"
+                    "{case}"
                 );
             }
             // Without a line that opens a question, a last numbered or headed chunk ends with the text.

@@ -52,14 +52,14 @@ fn text(outcome: &Outcome<'_>) -> String {
 }
 
 #[test]
-fn a_missing_summary_is_asked_for_and_stands_for_its_turns_once_it_is_there() {
+fn a_missing_summary_is_asked_for_and_replaces_its_turns_once_it_is_there() {
     for dialect in Dialect::ALL {
         let body = body(dialect, &session(4));
         let mut known = Known::default();
         let before = run(dialect, body.as_bytes(), Some(&known), "");
         assert!(
             text(&before).contains("9 turns summarized]\\nTools called: read"),
-            "{dialect}: the digest stands in meanwhile"
+            "{dialect}: the digest is used meanwhile"
         );
         let [wanted] = &before.wanted[..] else {
             panic!("{dialect}: {:?}", before.wanted);
@@ -93,7 +93,7 @@ fn a_missing_summary_is_asked_for_and_stands_for_its_turns_once_it_is_there() {
 }
 
 #[test]
-fn the_turns_behind_a_summary_change_in_steps() {
+fn the_turns_after_a_summary_change_in_steps() {
     for dialect in Dialect::ALL {
         let keys: Vec<SummaryKey> = (4..11)
             .map(|rounds| {
@@ -141,7 +141,7 @@ fn a_key_stands_for_the_content_and_not_for_its_spelling() {
 }
 
 #[test]
-fn an_earlier_summary_stands_until_the_new_one_is_there() {
+fn an_earlier_summary_is_used_until_the_new_one_is_there() {
     let options = "summary_on_miss = \"earlier\"";
     for dialect in Dialect::ALL {
         let mut known = Known::default();
@@ -173,7 +173,7 @@ fn an_earlier_summary_stands_until_the_new_one_is_there() {
 }
 
 #[test]
-fn without_anybody_who_makes_summaries_the_digest_stands() {
+fn without_anybody_who_makes_summaries_the_digest_is_used() {
     let body = body(Dialect::OpenaiChat, &session(4));
     let outcome = run(Dialect::OpenaiChat, body.as_bytes(), None, "");
     assert!(text(&outcome).contains("Tools called: read"));

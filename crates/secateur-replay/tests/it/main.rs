@@ -1,0 +1,6 @@
+//! Sessions read, replayed and priced.
+
+mod logs;
+mod reading;
+mod rounds;
+mod scoring;
