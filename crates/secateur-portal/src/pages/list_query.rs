@@ -295,10 +295,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told_and_left_out() {
-        let query = ListQuery::read("since=yesterday&after=&refresh=0");
+        let query = ListQuery::read("since=yesterday&refresh=0");
         assert_eq!(query.filter(), Filter::default());
         assert_eq!(query.problems.len(), 1);
         assert_eq!((&query.page, query.refresh), (&Page::First, None));
+        assert_eq!(ListQuery::read("after=").page, Page::First);
         assert_eq!(ListQuery::read("refresh=5").refresh, Some(LEAST_REFRESH));
         assert!(ListQuery::read("stack=&model=x").is_wordy && !query.is_wordy);
     }
