@@ -38,7 +38,7 @@ pub use config::{Config, ConfigError, SummaryBudget};
 pub use limits::TimeBudget;
 pub use mechanic::{ModelRoutes, OutputSchema, SchemaError};
 pub use own::recall;
-pub use pages::{MakePages, PageBody, Pages, PagesParts, is_page_path};
+pub use pages::{PageBody, Pages, PagesParts, is_page_path};
 pub use pipeline::{CoreEngine, Engine};
 pub use server::{CutOff, Proxy, ProxyParts, ReloadError, ServeError};
 pub use surface::{Captured, Field, LedgerSink, Log, Metrics};

@@ -30,7 +30,7 @@ struct Posted {
 }
 
 /// Whether a request is about scores.
-pub(crate) fn claims(request: &Request<Incoming>) -> bool {
+pub(crate) fn claims<B>(request: &Request<B>) -> bool {
     own_endpoint::claims(request, PATH)
 }
 

@@ -2,6 +2,7 @@
 
 mod accept;
 mod connection;
+mod endpoint;
 mod reload;
 mod respond;
 
