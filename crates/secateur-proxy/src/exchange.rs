@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use secateur_canary::{Answer, Sampled};
+
 use crate::audit::{AuditEvent, Ended};
-use crate::canary::Shadow;
+use crate::canary::finished;
 use crate::config::Workload;
 use crate::conversations::PendingBlocks;
 use crate::shared::Held;
@@ -21,7 +23,9 @@ pub(crate) struct Exchange {
     /// The body that is still coming in, where it is passed on as it comes.
     pub(crate) streamed: Option<Arc<Fate>>,
     /// The original, where it is to be sent too.
-    pub(crate) shadow: Option<Box<Shadow>>,
+    pub(crate) sampled: Option<Box<Sampled>>,
+    /// The answer of a sampled request, as far as it passed.
+    pub(crate) answer: Option<Box<Answer>>,
     /// The blocks of the incoming body, where the chain ran over it.
     pub(crate) blocks: Option<PendingBlocks>,
 }
@@ -40,7 +44,8 @@ impl Exchange {
             workload,
             started,
             streamed: None,
-            shadow: None,
+            sampled: None,
+            answer: None,
             blocks: None,
         }
     }
@@ -48,13 +53,6 @@ impl Exchange {
     /// The request's id.
     pub(crate) fn id(&self) -> &str {
         self.event.as_ref().map_or("", |event| &event.id)
-    }
-
-    /// The response's head is known: from now on the client can post a score.
-    pub(crate) fn can_be_scored(&self) {
-        if let Some(event) = &self.event {
-            self.shared.canary.remember(event);
-        }
     }
 
     /// The event, to be filled in.
@@ -83,7 +81,16 @@ impl Drop for Exchange {
         let conversations = &self.shared.conversations;
         conversations.observe(&mut event, blocks, self.started);
         event.settle();
-        self.shared.canary.observe(&self.workload, &event);
+        let is_complete = event.ended == Ended::Complete;
+        let sampled = self
+            .sampled
+            .take()
+            .filter(|_| is_complete && !event.stack.is_empty());
+        let sampled = sampled.zip(self.answer.take());
+        self.shared.canary.finished(
+            &finished(&event, &self.workload.canary),
+            sampled.map(|(sampled, answer)| (*sampled, *answer)),
+        );
         self.shared.surfaces.record(&mut event);
     }
 }

@@ -9,7 +9,7 @@
 
 mod access;
 pub mod audit;
-pub mod canary;
+mod canary;
 mod capture;
 pub mod config;
 mod conversations;

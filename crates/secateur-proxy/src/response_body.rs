@@ -136,8 +136,8 @@ impl Tapped {
                 }
                 if let Some(data) = frame.data_ref() {
                     this.bytes += data.len() as u64;
-                    if let Some(shadow) = &mut this.exchange.shadow {
-                        shadow.hear(data);
+                    if let Some(answer) = &mut this.exchange.answer {
+                        answer.add(data);
                     }
                     if let Some(reader) = &mut this.reader {
                         reader.feed(data);
@@ -179,8 +179,5 @@ impl Drop for Tapped {
         event.response_bytes = self.bytes;
         event.usage = self.reader.as_mut().and_then(UsageReader::usage);
         event.ended = ended;
-        if let Some(shadow) = self.exchange.shadow.take() {
-            shadow.start(ended);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! To the client: the upstream's response as it comes, or a refusal in the provider's own shape.
 
 use http::{Response, header};
+use secateur_canary::Answer;
 
 use super::Arrival;
 use crate::audit::Ended;
@@ -33,9 +34,9 @@ pub(super) fn answer(
         None => None,
     };
     stamp(&mut head.headers, event);
-    arrival.exchange.can_be_scored();
-    if let Some(shadow) = &mut arrival.exchange.shadow {
-        shadow.hear_head(head.status, &head.headers);
+    if arrival.exchange.sampled.is_some() {
+        let answer = Answer::start(head.status, &head.headers);
+        arrival.exchange.answer = answer.map(Box::new);
     }
     let idle = arrival.config.timeouts.response_idle;
     let body = Tapped::new(body, reader, arrival.exchange, idle);

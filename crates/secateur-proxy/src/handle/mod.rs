@@ -11,6 +11,7 @@ use std::time::{Instant, SystemTime};
 
 use http::{HeaderName, Method, Request, Response};
 use hyper::body::{Body, Incoming};
+use secateur_canary::{SESSION_HEADER, Watch};
 use secateur_core::Dialect;
 
 use self::answer::{answer, refuse};
@@ -152,10 +153,8 @@ async fn forward(
         arrival.config.timeouts.body_pace(),
     );
     let body = Guarded::new(body, arrival.head.version, limit_bytes, pace);
-    let mechanics = arrival
-        .route
-        .dialect
-        .filter(|_| !bypasses && shared.canary.wants(&arrival.workload));
+    let dialect = arrival.route.dialect.filter(|_| !bypasses);
+    let mechanics = dialect.and_then(|dialect| Some((dialect, watch(shared, &arrival)?)));
     let is_asked_in_body = arrival.grant.limits_models()
         && arrival.route.path_model.is_none()
         && arrival.head.method == Method::POST;
@@ -181,6 +180,15 @@ async fn forward(
     settle(arrival, sent)
 }
 
+/// Whether mechanics may run, as far as that is known before the body is read.
+fn watch(shared: &Shared, arrival: &Arrival) -> Option<Watch> {
+    let session = arrival.head.headers.get(SESSION_HEADER);
+    let session = session.and_then(|id| id.to_str().ok());
+    let workload = &arrival.workload;
+    let canary = &shared.canary;
+    canary.watch(&workload.canary, workload.configured(), session)
+}
+
 /// What the client gets.
 fn settle(
     mut arrival: Box<Arrival>,
@@ -199,7 +207,7 @@ fn settle(
 async fn look_into(
     shared: &Arc<Shared>,
     mut arrival: Box<Arrival>,
-    mechanics: Option<Dialect>,
+    mechanics: Option<(Dialect, Watch)>,
     is_asked_in_body: bool,
     body: Guarded,
 ) -> Response<ClientBody> {
@@ -214,10 +222,12 @@ async fn look_into(
         return settle(arrival, Err(refusal));
     }
     let outcome = match mechanics {
-        Some(dialect) => match prepare(shared, &mut arrival, dialect, &original).await {
-            Ok(decision) => note(&mut arrival, decision, &original),
-            Err(refusal) => return settle(arrival, Err(refusal)),
-        },
+        Some((dialect, watch)) => {
+            match prepare(shared, &mut arrival, dialect, watch, &original).await {
+                Ok(decision) => note(&mut arrival, decision, &original),
+                Err(refusal) => return settle(arrival, Err(refusal)),
+            }
+        }
         None => None,
     };
     arrival.exchange.event().added = arrival.started.elapsed().saturating_sub(waited);

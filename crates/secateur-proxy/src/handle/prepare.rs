@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::Full;
+use secateur_canary::{ChangedRequest, Watch};
 use secateur_core::Dialect;
 use secateur_core::summary::WantedSummary;
 
@@ -20,6 +21,7 @@ use crate::shared::Shared;
 use crate::summary::{Desk, Obtained, summary_request};
 use crate::upstream::OutBody;
 use crate::wire::encoding::Encoding;
+use crate::wire::names::bounded;
 
 /// Runs the chain over a body that is there.
 ///
@@ -29,13 +31,14 @@ pub(super) async fn prepare(
     shared: &Arc<Shared>,
     arrival: &mut Arrival,
     dialect: Dialect,
+    watch: Watch,
     original: &Bytes,
 ) -> Result<Decision, Refusal> {
     if is_signed(&arrival.head.headers) {
         return Ok(Decision::fail_open(FailOpen::SignedBody));
     }
     let job = Job {
-        orders: shared.canary.orders(&arrival.head.headers),
+        overrides: watch.overrides.clone(),
         body: original.clone(),
         dialect,
         path_model: arrival.route.path_model.clone(),
@@ -46,20 +49,34 @@ pub(super) async fn prepare(
     };
     let chained = run_chain(shared, arrival, dialect, job).await;
     let Decided { decision, body } = chained.map_err(|OverBudget| Refusal::NoRoom)?;
+    let model = decision.model.as_deref();
+    let of_report = decision
+        .report
+        .as_ref()
+        .and_then(|report| report.model.as_deref());
+    let asked = arrival.route.path_model.as_deref().map(bounded);
+    let changed = ChangedRequest {
+        id: arrival.exchange.id(),
+        session: decision.session.as_deref(),
+        dialect,
+        stack: &decision.stack,
+        model: model.or(asked).or(of_report),
+        report: decision.report.as_ref(),
+        read: body.as_ref(),
+    };
+    let head = || {
+        let empty = OutBody::Full(Full::default());
+        let request = outgoing(arrival, &arrival.route.path, empty).ok()?;
+        Some(request.into_parts().0)
+    };
+    let sampled = watch.changed(&changed, original, head);
+    arrival.exchange.sampled = sampled.map(Box::new);
     if let Some(body) = body {
         let path_model = arrival.route.path_model.clone();
         let blocks = shared
             .conversations
             .hash_blocks(body.clone(), dialect, path_model);
         arrival.exchange.blocks = Some(blocks);
-        shared.canary.look_back(
-            &arrival.workload,
-            decision.session.as_deref(),
-            body.clone(),
-            dialect,
-            &decision.stack,
-            decision.report.as_ref(),
-        );
         capture(shared, arrival, dialect, body, &decision);
     }
     Ok(decision)

@@ -40,28 +40,12 @@ pub(super) async fn send_prepared(
         if !arrival.workload.retry_original
             || !blames_the_request(response.status(), arrival.exchange.event())
         {
-            choose_shadow(shared, arrival, original);
             return Ok(response);
         }
         strike(arrival, original);
     }
     let request = outgoing(arrival, &path, OutBody::Full(Full::new(original.clone())))?;
     send(shared, arrival, request).await
-}
-
-/// Keeps the original, where it is to be sent too once the client has its response.
-fn choose_shadow(shared: &Arc<Shared>, arrival: &mut Arrival, original: &Bytes) {
-    let (canary, workload) = (&shared.canary, Arc::clone(&arrival.workload));
-    let Some(chosen) = canary.choose(&workload, arrival.exchange.event(), original) else {
-        return;
-    };
-    let empty = OutBody::Full(Full::new(Bytes::new()));
-    if let Ok(request) = outgoing(arrival, &arrival.route.path, empty) {
-        let request = request.map(|_| ());
-        let event = arrival.exchange.event();
-        let shadow = canary.shadow(chosen, &workload, event, request, original);
-        arrival.exchange.shadow = shadow.map(Box::new);
-    }
 }
 
 /// The statuses with which providers reject a body: not credentials, rates or conflicts. A model that

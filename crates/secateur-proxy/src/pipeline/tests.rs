@@ -106,7 +106,7 @@ async fn decided(job: Job, slots: &Slots) -> Decision {
 
 fn job(body: Bytes, workload: Arc<Workload>) -> Job {
     Job {
-        orders: Orders::default(),
+        overrides: Overrides::default(),
         body,
         is_wrapped: false,
         dialect: Dialect::OpenaiChat,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use secateur_canary::{MemoryStore, STACK_OF_ORIGINALS};
 use secateur_core::Dialect;
 use secateur_ledger::Score;
 use secateur_mock::{Mock, MockOptions, Received, Scripted};
-use secateur_proxy::canary::{MemoryStore, STACK_OF_ORIGINALS};
 use serde_json::json;
 
 use crate::stage::{PRUNES, Stage, conversation, path};

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use secateur_canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 use secateur_core::Dialect;
 use secateur_ledger::{
     Controls, Ledger, LedgerOptions, Retired, Score, ShadowCall, StackEvent, StackEventKind, Switch,
 };
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::AuditEvent;
-use secateur_proxy::canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 use secateur_proxy::{LedgerSink, Proxy, ProxyParts, hash_key};
 use serde_json::json;
 

@@ -1,11 +1,10 @@
 //! What the canary of a workload may do and when it switches a stack off.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::Uri;
-
-use super::Secret;
+use http::{HeaderMap, Uri};
 
 /// Who compares two answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,8 +19,8 @@ pub enum ScorerOptions {
     Http {
         /// Where it is.
         url: Uri,
-        /// Headers to send, their values taken from the environment.
-        headers: Vec<(String, Secret)>,
+        /// Headers to send. Values that are secret are marked as sensitive.
+        headers: HeaderMap,
     },
 }
 
@@ -56,7 +55,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file() || path.with_extension("exe").is_file()
 }
 
-/// See the module. The defaults are those of `[workload.NAME.canary]`, with no sampling.
+/// What the canary of a workload may do. The defaults are those of `[workload.NAME.canary]`, with no sampling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CanaryOptions {
     /// Share of the changed requests that is also sent unchanged, in percent. Default 0 without a
@@ -126,19 +125,15 @@ impl Default for CanaryOptions {
     }
 }
 
-/// Where a text falls between 0 and 1: the same place in every process, evenly spread.
-pub(crate) fn place_of(text: &str) -> f64 {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(text.as_bytes());
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    (u64::from_be_bytes(first) >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// Whether a text belongs to a share of so many percent.
-#[must_use]
-pub fn is_in_share(text: &str, pct: f64) -> bool {
-    pct > 0.0 && place_of(text) * 100.0 < pct
+/// A workload as the canary sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchedWorkload {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Share of the sessions that goes unchanged for comparison, in percent.
+    pub holdout_pct: f64,
+    /// What its canary may do.
+    pub options: Arc<CanaryOptions>,
 }
 
 #[cfg(test)]
@@ -157,15 +152,5 @@ mod tests {
         assert!(missing("/etc/passwd"));
         assert!(!missing("sh") && !missing("/bin/sh"));
         assert_eq!(ScorerOptions::Deterministic.missing_program(), None);
-    }
-
-    #[test]
-    fn shares_are_even_and_the_same_everywhere() {
-        let chosen = (0..20_000).filter(|n| is_in_share(&format!("id {n}"), 5.0));
-        let count = chosen.count();
-        assert!((900..1100).contains(&count), "{count}");
-        assert!(is_in_share("x", 100.0) && !is_in_share("x", 0.0));
-        // Fixed: a change here would move sessions between the held-out and the pruned.
-        assert!((place_of("session") - 0.246993).abs() < 1e-6);
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::similarity::agreement;
-use crate::canary::reply::{Reply, ToolCall};
+use crate::reply::{Reply, ToolCall};
 
 /// How alike two answers are, 0 to 1.
 #[must_use]

@@ -8,7 +8,8 @@ use secateur_ledger::Millis;
 use secateur_ledger::moment::DAY_MS;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::config::{CanaryOptions, ScorerOptions};
+use crate::options::{CanaryOptions, ScorerOptions};
+use crate::outside::Billed;
 
 /// Requests that may wait for their client's response to end, for each call that may run.
 const HELD_PER_CALL: usize = 8;
@@ -20,23 +21,16 @@ const REST_MS: Millis = 10 * 60_000;
 /// Why a request is not sampled while the scorer rests.
 pub(crate) const SCORER_RESTS: &str = "scorer-rests";
 
-/// What a call costs. Without known prices it costs no money, and the other limits bound it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Cost {
-    pub(crate) tokens: u64,
-    pub(crate) usd: f64,
-}
-
 /// A call that was let through: what it was taken to cost, and on which day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ticket {
-    estimate: Cost,
+    estimate: Billed,
     day: i64,
 }
 
 impl Ticket {
     /// What the call was taken to cost.
-    pub(crate) fn estimate(self) -> Cost {
+    pub(crate) fn estimate(self) -> Billed {
         self.estimate
     }
 }
@@ -55,7 +49,7 @@ struct Spent {
     hour: i64,
     calls: u32,
     day: i64,
-    cost: Cost,
+    cost: Billed,
     /// Limits that were told since the hour or the day began.
     told: Vec<&'static str>,
 }
@@ -73,12 +67,12 @@ impl Spent {
             self.told.retain(|limit| *limit != CALLS);
         }
         if self.day != day {
-            (self.day, self.cost) = (day, Cost::default());
+            (self.day, self.cost) = (day, Billed::default());
             self.told.clear();
         }
     }
 
-    fn reached(&self, options: &CanaryOptions, more: Cost) -> Option<&'static str> {
+    fn reached(&self, options: &CanaryOptions, more: Billed) -> Option<&'static str> {
         if self.calls >= options.max_calls_per_hour {
             Some(CALLS)
         } else if self.cost.tokens.saturating_add(more.tokens) > options.max_tokens_per_day {
@@ -184,7 +178,7 @@ impl Gate {
     pub(crate) fn take(
         &self,
         options: &CanaryOptions,
-        estimate: Cost,
+        estimate: Billed,
         now: Millis,
     ) -> Result<Ticket, Exhausted> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,7 +200,7 @@ impl Gate {
     }
 
     /// Puts the real cost in the place of the estimate, unless the day is over.
-    pub(crate) fn settle(&self, ticket: Ticket, actual: Cost) {
+    pub(crate) fn settle(&self, ticket: Ticket, actual: Billed) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         if spent.day == ticket.day {
             let tokens = spent.cost.tokens.saturating_sub(ticket.estimate.tokens);
@@ -224,8 +218,8 @@ mod tests {
     /// In seconds.
     const NOON: i64 = 86_400 * 20_000 + 43_200;
 
-    fn tokens(tokens: u64) -> Cost {
-        Cost { tokens, usd: 0.0 }
+    fn tokens(tokens: u64) -> Billed {
+        Billed { tokens, usd: 0.0 }
     }
 
     fn refused(outcome: Result<Ticket, Exhausted>) -> (&'static str, bool) {
@@ -259,7 +253,7 @@ mod tests {
             ..CanaryOptions::default()
         };
         let gate = Gate::new(&options);
-        let usd = |usd| Cost { tokens: 0, usd };
+        let usd = |usd| Billed { tokens: 0, usd };
         let take = |cost, seconds| gate.take(&options, cost, seconds * 1000);
         let first = take(usd(0.9), NOON).unwrap();
         assert_eq!(refused(take(usd(0.2), NOON)), (USD, true));

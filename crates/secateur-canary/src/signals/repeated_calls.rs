@@ -13,7 +13,7 @@ use secateur_core::report::Report;
 /// Calls kept of one request.
 const MAX_CALLS: usize = 1024;
 
-/// See the module.
+/// The tool calls of one request, as hashes.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     pub(super) last: Vec<u64>,

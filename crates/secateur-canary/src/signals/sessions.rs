@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use secateur_core::report::CacheHit;
 
 use super::Calls;
-use crate::audit::{AuditEvent, MissCause};
+use crate::finished::Finished;
 
 /// Conversations in one generation; two are kept.
 const GENERATION: usize = 4096;
@@ -22,7 +22,7 @@ struct Session {
     shows_cache: bool,
 }
 
-/// See the module.
+/// The sessions that were seen lately.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     young: HashMap<String, Session>,
@@ -57,26 +57,24 @@ impl Sessions {
     /// The shares of the input that were read from the cache: the best one before, now, and as the cache rules predicted
     /// it. `None` where these cannot be compared: there was nothing to read, or the client's change or an expired entry
     /// explains that less was read.
-    pub(super) fn cache(&mut self, event: &AuditEvent) -> Option<[f64; 3]> {
-        let session = self.of(event.session.as_deref()?);
-        let usage = event.usage.as_ref()?;
-        let input = usage.input_tokens.filter(|&input| input > 0)? as f64;
-        let read = usage.cache_read_tokens.unwrap_or(0);
-        let written = usage.cache_write_tokens.unwrap_or(0);
-        let share = read as f64 / input;
+    pub(super) fn cache(&mut self, finished: &Finished<'_>) -> Option<[f64; 3]> {
+        let session = self.of(finished.session?);
+        let input = finished.input.filter(|input| input.all > 0)?;
+        let share_of = |tokens: u64| tokens as f64 / input.all as f64;
+        let share = share_of(input.cache_read);
         let before = session.best_share;
         session.best_share = before.max(share);
         let showed_cache = session.shows_cache;
-        session.shows_cache |= read + written > 0;
-        let billed = event.receipt.cache_read.filter(|_| showed_cache)?;
-        let is_readable = match billed.hit {
+        session.shows_cache |= input.cache_read + input.cache_written > 0;
+        let predicted = finished.predicted_read.filter(|_| showed_cache)?;
+        let is_readable = match predicted.hit {
             CacheHit::FirstRequest | CacheHit::NoCache | CacheHit::NoMarker => false,
             CacheHit::Prefix { .. }
             | CacheHit::Marker { .. }
             | CacheHit::Anchor { .. }
             | CacheHit::OutOfReach => true,
         };
-        let is_explained = billed.miss.is_some_and(MissCause::is_not_ours);
-        (is_readable && !is_explained).then(|| [before, share, billed.expected as f64 / input])
+        (is_readable && !predicted.is_explained)
+            .then(|| [before, share, share_of(predicted.tokens)])
     }
 }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 pub use deterministic::score as deterministic_score;
 
-use super::reply::Reply;
-use crate::config::{CanaryOptions, ScorerOptions};
-use crate::upstream::UpstreamClient;
+use crate::options::{CanaryOptions, ScorerOptions};
+use crate::outside::Upstream;
+use crate::reply::Reply;
 
 /// Two answers and where they come from. Holds no prompt.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub(crate) fn scorer_name(options: &CanaryOptions) -> &'static str {
 pub(crate) async fn compare(
     comparison: &Comparison<'_>,
     options: &CanaryOptions,
-    client: &UpstreamClient,
+    upstream: &dyn Upstream,
 ) -> Result<f64, ScorerError> {
     let compared = async {
         match &options.scorer {
@@ -85,7 +85,7 @@ pub(crate) async fn compare(
             }
             ScorerOptions::Command(words) => command::score(words, &comparison.json()).await,
             ScorerOptions::Http { url, headers } => {
-                http_judge::score(client, url, headers, &comparison.json()).await
+                http_judge::score(upstream, url, headers, &comparison.json()).await
             }
         }
     };

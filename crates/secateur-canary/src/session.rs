@@ -12,8 +12,8 @@ use secateur_core::Dialect;
 use secateur_core::internal::json::{Cursor, JsonError, Kind, Limits};
 use sha2::{Digest, Sha256};
 
-/// Names the conversation where the client does.
-pub(crate) const SESSION_HEADER: &str = "x-secateur-session";
+/// The header in which a client names its conversation.
+pub const SESSION_HEADER: &str = "x-secateur-session";
 
 /// The members that hold instructions outside the list of turns.
 const INSTRUCTIONS: [&str; 4] = [
@@ -34,8 +34,9 @@ struct Found {
     first_user: Option<Sha256>,
 }
 
-/// The key of a request's conversation; `None` where nothing tells.
-pub(crate) fn session_key(
+/// The key of a request's conversation; `None`: nothing identifies it.
+#[must_use]
+pub fn session_key(
     workload: &str,
     header: Option<&str>,
     body: &[u8],

@@ -3,15 +3,15 @@
 
 use secateur_ledger::{Millis, Score};
 
-use super::store::{CanaryStore, StoreError};
-use super::verdict::{Rule, Verdict, judge};
-use crate::config::CanaryOptions;
+use crate::options::CanaryOptions;
+use crate::store::{CanaryStore, StoreError};
+use crate::verdict::{Rule, Verdict, judge};
 
 /// The name under which originals are scored against themselves: no stack is called so. Clients score
 /// unchanged requests too; those scores lie under the empty stack, and say nothing of noise.
 pub const STACK_OF_ORIGINALS: &str = "original";
 
-/// See the module.
+/// The scores of a stack, judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// What the scores that count say.
@@ -112,7 +112,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::MemoryStore;
+    use crate::store::MemoryStore;
 
     const OPTIONS: CanaryOptions = CanaryOptions::DEFAULT;
 

@@ -9,18 +9,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub(super) use repeated_calls::{Calls, calls_of};
+pub(crate) use repeated_calls::{Calls, calls_of};
 use rolling::Rolling;
+use secateur_core::mechanic::Mechanic;
 use sessions::Sessions;
 
-use crate::audit::{AuditEvent, Mechanic};
-use crate::config::CanaryOptions;
+use crate::finished::Finished;
+use crate::options::CanaryOptions;
 
 /// Changed requests that are looked back on.
 const LOOK_BACK: usize = 200;
 
-/// Strikes that are worth a warning, however many requests there were.
-const WARN_STRIKES: usize = 3;
+/// Rejected requests that are worth a warning, however many requests there were.
+const WARN_REJECTIONS: usize = 3;
 
 /// Repeated calls that are worth a warning, and their least share of the changed requests.
 const WARN_REPEATS: usize = 5;
@@ -31,13 +32,13 @@ const MIN_CACHE_SAMPLES: usize = 20;
 const WARN_CACHE_SHARE: f64 = 0.5;
 const MIN_EARLIER_SHARE: f64 = 0.2;
 
-/// A sign is told again after this time at the earliest.
+/// A sign is reported again after this time at the earliest.
 const QUIET: Duration = Duration::from_secs(3600);
 
 /// Which sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Signal {
-    Strikes,
+    Rejections,
     RepeatedCalls,
     CacheShare,
 }
@@ -45,7 +46,7 @@ pub(crate) enum Signal {
 impl Signal {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Strikes => "strikes",
+            Self::Rejections => "strikes",
             Self::RepeatedCalls => "repeated-calls",
             Self::CacheShare => "cache-share",
         }
@@ -64,7 +65,7 @@ pub(crate) enum Finding {
 /// What is known of one stack of one workload.
 #[derive(Debug)]
 struct Watched {
-    strikes: Rolling<bool>,
+    rejections: Rolling<bool>,
     repeats: Rolling<bool>,
     /// Share of the input read from the cache: before in the session, now, and as the cache rules
     /// predict it.
@@ -75,7 +76,7 @@ struct Watched {
 impl Default for Watched {
     fn default() -> Self {
         Self {
-            strikes: Rolling::new(LOOK_BACK),
+            rejections: Rolling::new(LOOK_BACK),
             repeats: Rolling::new(LOOK_BACK),
             cache: Rolling::new(LOOK_BACK / 4),
             told: HashMap::new(),
@@ -101,7 +102,7 @@ struct State {
     sessions: Sessions,
 }
 
-/// See the module. In this process only.
+/// What is known of the stacks and sessions of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Signals(Mutex<State>);
 
@@ -117,35 +118,32 @@ impl Signals {
             .retain(|(of, name), _| &**of != workload || name != stack);
     }
 
-    /// A request is over: its strikes and its cache.
-    pub(crate) fn request(
-        &self,
-        event: &AuditEvent,
-        options: &CanaryOptions,
-        now: Instant,
-    ) -> Vec<Finding> {
+    /// A request is over: whether it was rejected, and what it read from the cache.
+    pub(crate) fn request(&self, finished: &Finished<'_>, now: Instant) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut state = self.state();
         let state = &mut *state;
-        let is_struck = event.retried_original && event.status < 400;
-        let stack = if is_struck {
-            &event.struck_stack
+        // A provider that rejects the original too does not hold the change against it.
+        let is_rejected = !finished.rejected_stack.is_empty() && finished.status < 400;
+        let stack = if is_rejected {
+            finished.rejected_stack
         } else {
-            &event.stack
+            finished.stack
         };
         let watched = (!stack.is_empty()).then(|| {
-            let key = (Arc::clone(&event.workload), stack.join("+"));
+            let key = (Arc::clone(&finished.workload.name), stack.join("+"));
             state.stacks.entry(key).or_default()
         });
-        let cache = state.sessions.cache(event);
+        let cache = state.sessions.cache(finished);
         let Some(watched) = watched else {
             return findings;
         };
-        watched.strikes.push(is_struck);
-        if is_struck {
-            findings.extend(of_strikes(watched, options, now));
+        watched.rejections.push(is_rejected);
+        if is_rejected {
+            findings.extend(of_rejections(watched, &finished.workload.options, now));
         }
-        if let Some(cache) = cache.filter(|_| event.fired(Mechanic::M7)) {
+        let is_pruned = finished.stack.contains(&Mechanic::M7.name());
+        if let Some(cache) = cache.filter(|_| is_pruned) {
             watched.cache.push(cache);
             findings.extend(of_cache(watched, now));
         }
@@ -182,19 +180,19 @@ impl Signals {
     }
 }
 
-fn of_strikes(watched: &mut Watched, options: &CanaryOptions, now: Instant) -> Option<Finding> {
-    let (strikes, all) = (watched.strikes.count(|is| *is), watched.strikes.len());
+fn of_rejections(watched: &mut Watched, options: &CanaryOptions, now: Instant) -> Option<Finding> {
+    let (rejected, all) = (watched.rejections.count(|is| *is), watched.rejections.len());
     let reason = format!(
-        "the provider rejected {strikes} of the last {all} changed requests and took the originals"
+        "the provider rejected {rejected} of the last {all} changed requests and took the originals"
     );
-    let share = strikes as f64 * 100.0 / all as f64;
-    if strikes >= options.min_strikes as usize && share > options.max_strike_pct {
+    let share = rejected as f64 * 100.0 / all as f64;
+    if rejected >= options.min_strikes as usize && share > options.max_strike_pct {
         return Some(Finding::Retire(reason));
     }
-    if strikes < WARN_STRIKES {
+    if rejected < WARN_REJECTIONS {
         return None;
     }
-    watched.tell(Signal::Strikes, now, reason)
+    watched.tell(Signal::Rejections, now, reason)
 }
 
 fn of_cache(watched: &mut Watched, now: Instant) -> Option<Finding> {

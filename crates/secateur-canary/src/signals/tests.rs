@@ -1,37 +1,55 @@
 use super::*;
-use crate::audit::{CacheRead, ChangedPlace, MissCause};
-use crate::config::Provider;
-use crate::usage::Usage;
+use crate::finished::{InputTokens, PredictedRead};
+use crate::options::WatchedWorkload;
 use secateur_core::Dialect;
-use secateur_core::cost::cache::BlockPlace;
 use secateur_core::policy::Policy;
 use secateur_core::report::CacheHit;
 use secateur_core::{Request, prune};
 use serde_json::{Value, json};
 
-fn event(stack: &[&'static str], session: &str) -> AuditEvent {
-    let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
-    event.stack = stack.to_vec();
-    event.status = 200;
-    event.session = Some(session.into());
-    event
+fn workload() -> Arc<WatchedWorkload> {
+    Arc::new(WatchedWorkload {
+        name: "w".into(),
+        holdout_pct: 0.0,
+        options: Arc::default(),
+    })
 }
 
-fn strike(status: u16) -> AuditEvent {
-    let mut event = event(&[], "s");
-    (event.retried_original, event.struck_stack, event.status) = (true, vec!["m7"], status);
-    event
+fn finished<'f>(
+    workload: &'f Arc<WatchedWorkload>,
+    stack: &'f [&'static str],
+    session: &'f str,
+) -> Finished<'f> {
+    Finished {
+        id: "r",
+        workload,
+        session: Some(session),
+        stack,
+        rejected_stack: &[],
+        is_answered: true,
+        status: 200,
+        input: None,
+        predicted_read: None,
+    }
+}
+
+fn rejected(workload: &Arc<WatchedWorkload>, status: u16) -> Finished<'_> {
+    Finished {
+        rejected_stack: &["m7"],
+        status,
+        ..finished(workload, &[], "s")
+    }
 }
 
 #[test]
-fn strikes_warn_once_and_retire_when_they_are_many() {
-    let (signals, options, now) = (Signals::default(), CanaryOptions::default(), Instant::now());
+fn rejections_warn_once_and_retire_when_they_are_many() {
+    let (signals, workload, now) = (Signals::default(), workload(), Instant::now());
     let mut warned = 0;
     let mut retired_at = None;
     for n in 1..=20 {
-        for finding in signals.request(&strike(200), &options, now) {
+        for finding in signals.request(&rejected(&workload, 200), now) {
             match finding {
-                Finding::Warn(Signal::Strikes, _) => warned += 1,
+                Finding::Warn(Signal::Rejections, _) => warned += 1,
                 Finding::Retire(reason) => {
                     assert!(reason.contains("rejected 10 of the last 10"), "{reason}");
                     retired_at.get_or_insert(n);
@@ -45,42 +63,33 @@ fn strikes_warn_once_and_retire_when_they_are_many() {
     }
     assert_eq!((warned, retired_at), (1, Some(10)));
     signals.forget("w", "m7");
-    assert!(signals.request(&strike(200), &options, now).is_empty());
+    assert!(signals.request(&rejected(&workload, 200), now).is_empty());
 }
 
 #[test]
-fn rare_strikes_do_not_retire_and_bodies_that_were_bad_anyway_do_not_count() {
-    let (signals, options, now) = (Signals::default(), CanaryOptions::default(), Instant::now());
+fn rare_rejections_do_not_retire_and_bodies_that_were_bad_anyway_do_not_count() {
+    let (signals, workload, now) = (Signals::default(), workload(), Instant::now());
     for n in 0..2000 {
-        let event = if n % 25 == 0 {
-            strike(200)
+        let over = if n % 25 == 0 {
+            rejected(&workload, 200)
         } else {
-            event(&["m7"], "s")
+            finished(&workload, &["m7"], "s")
         };
-        let findings = signals.request(&event, &options, now);
+        let findings = signals.request(&over, now);
         let retires = |finding: &Finding| matches!(finding, Finding::Retire(_));
         assert!(!findings.iter().any(retires), "{findings:?}");
     }
     for _ in 0..50 {
         // The original was rejected too.
-        let findings = signals.request(&strike(400), &options, now);
+        let findings = signals.request(&rejected(&workload, 400), now);
         assert!(findings.is_empty(), "{findings:?}");
     }
 }
 
-fn usage(read: u64) -> Usage {
-    Usage {
-        input_tokens: Some(10_000),
-        cache_read_tokens: Some(read),
-        cache_write_tokens: Some(10_000 - read),
-        ..Usage::default()
-    }
-}
-
 /// Eight sessions that are read from the cache until they are pruned, and then hardly.
-fn told_of_lower_reads(cause: MissCause) -> Vec<Finding> {
-    let (signals, options, now) = (Signals::default(), CanaryOptions::default(), Instant::now());
-    let mut told = Vec::new();
+fn findings_of_lower_reads(is_explained: bool) -> Vec<Finding> {
+    let (signals, workload, now) = (Signals::default(), workload(), Instant::now());
+    let mut findings = Vec::new();
     let pruned = &["m7"][..];
     for session in 0..8 {
         let key = format!("s{session}");
@@ -91,45 +100,39 @@ fn told_of_lower_reads(cause: MissCause) -> Vec<Finding> {
             (pruned, 500),
             (pruned, 700),
         ] {
-            let mut event = event(stack, &key);
-            event.usage = Some(usage(read));
-            event.receipt.cache_read = Some(CacheRead {
-                predicted: 9000,
-                expected: 9000,
-                billed: read,
-                hit: CacheHit::Marker { message: Some(3) },
-                miss: (read < 9000).then_some(cause),
-            });
-            told.extend(signals.request(&event, &options, now));
+            let over = Finished {
+                input: Some(InputTokens {
+                    all: 10_000,
+                    cache_read: read,
+                    cache_written: 10_000 - read,
+                }),
+                predicted_read: Some(PredictedRead {
+                    tokens: 9000,
+                    hit: CacheHit::Marker { message: Some(3) },
+                    is_explained: is_explained && read < 9000,
+                }),
+                ..finished(&workload, stack, &key)
+            };
+            findings.extend(signals.request(&over, now));
         }
     }
-    told
+    findings
 }
 
 #[test]
-fn a_cache_that_is_read_less_than_before_pruning_is_told() {
-    for cause in [MissCause::OurCut, MissCause::Unknown] {
-        let told = told_of_lower_reads(cause);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(
-            matches!(&told[0], Finding::Warn(Signal::CacheShare, reason)
-            if reason.starts_with("6 % of the input") && reason.ends_with("90 % are predicted")),
-            "{told:?}"
-        );
-    }
+fn a_cache_that_is_read_less_than_before_pruning_is_reported() {
+    let findings = findings_of_lower_reads(false);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(
+        matches!(&findings[0], Finding::Warn(Signal::CacheShare, reason)
+        if reason.starts_with("6 % of the input") && reason.ends_with("90 % are predicted")),
+        "{findings:?}"
+    );
 }
 
 #[test]
 fn what_the_client_changed_or_what_expired_is_not_held_against_a_stack() {
-    let expired = MissCause::Expired {
-        idle_seconds: 400,
-        kept_seconds: 300,
-    };
-    let system = MissCause::ClientChange(ChangedPlace::Block(BlockPlace::Instructions(2)));
-    let tools = MissCause::ToolsChanged(BlockPlace::Tool(0));
-    for cause in [expired, system, tools] {
-        assert_eq!(told_of_lower_reads(cause), [], "{cause:?}");
-    }
+    assert_eq!(findings_of_lower_reads(true), []);
 }
 
 /// A session of reads; the last call can be one that was made before.

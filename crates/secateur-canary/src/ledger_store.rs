@@ -7,7 +7,7 @@ use secateur_ledger::{
 };
 use tokio::sync::watch;
 
-use super::store::{CanaryStore, Later, PastRequest, StoreError};
+use crate::store::{CanaryStore, Later, PastRequest, StoreError};
 
 impl From<LedgerError> for StoreError {
     fn from(error: LedgerError) -> Self {

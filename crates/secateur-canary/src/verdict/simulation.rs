@@ -1,5 +1,5 @@
 //! How often healthy stacks are retired and how soon harmful ones are, by simulation. The figures in
-//! `docs/canary.md` are printed here: `cargo test -p secateur-proxy verdict -- --nocapture`.
+//! `docs/canary.md` are printed here: `cargo test -p secateur-canary verdict -- --nocapture`.
 
 use std::collections::VecDeque;
 

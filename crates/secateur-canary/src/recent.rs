@@ -1,15 +1,15 @@
-//! The newest scores of this process: with these the canary goes on judging while its store is away.
+//! The newest scores of this process: with these the canary goes on judging while its store is unavailable.
 
 use std::collections::{HashMap, VecDeque};
 
 use secateur_ledger::Score;
 
-use super::standing::{STACK_OF_ORIGINALS, Window};
+use crate::standing::{STACK_OF_ORIGINALS, Window};
 
 /// Stacks that are remembered: the configured workloads, each with the few that its requests get.
 const MAX_STACKS: usize = 1_000;
 
-/// See the module.
+/// The newest scores of this process.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     /// By workload and stack, newest first.
