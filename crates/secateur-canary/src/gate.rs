@@ -103,7 +103,7 @@ struct Health {
     rests_until: Millis,
 }
 
-/// See the module.
+/// The limits of one workload, and what is used of them.
 #[derive(Debug)]
 pub(crate) struct Gate {
     held: Arc<Semaphore>,

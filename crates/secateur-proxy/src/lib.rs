@@ -1,7 +1,7 @@
 //! The drop-in proxy: change the base URL, and requests are pruned per workload on their way.
 //!
 //! ```text
-//! accept ─► own paths ─► route ─► access ─► chain (detect, M7/M3, M8, M1) ─► upstream ─► response, tapped
+//! accept ─► endpoint ─► arrive ─► decide (M7/M3, M8, M1) ─► send ─► hear ─► finish
 //! ```
 //!
 //! **Invariants:** response bytes are never altered or buffered. A request whose workload has no

@@ -20,7 +20,7 @@ pub struct ToolCall {
     pub args: Value,
 }
 
-/// See the module.
+/// What a model answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reply {
     /// All text, without reasoning.

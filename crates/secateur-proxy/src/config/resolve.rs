@@ -1,6 +1,7 @@
 //! From the file as written to the configuration as used.
 
 mod keys;
+mod storage;
 mod upstreams;
 mod workload;
 

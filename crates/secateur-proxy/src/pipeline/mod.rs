@@ -4,7 +4,7 @@
 //! Fail-open: a link that errs, panics or takes too long sends the original out. The chain runs on a
 //! thread of its own, so that it cannot hold up other requests.
 
-mod decide;
+mod timed;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use secateur_core::report::{Report, Verdict};
 use secateur_core::summary::{Summaries, WantedSummary};
 use secateur_core::{Candidates, Outcome, Request, prune};
 
-pub(crate) use self::decide::{Decided, Encoded, decide};
+pub(crate) use self::timed::{ChainRun, Encoded, run_within_budget};
 use crate::audit::{ChainTime, FailOpen, Mechanic, Step, SummaryOutcome, reason_name};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};

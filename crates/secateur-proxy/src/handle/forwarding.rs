@@ -1,4 +1,4 @@
-//! A request before its body is looked at: where it goes, who sends it, which workload it is.
+//! What it takes to forward a request.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,13 +11,15 @@ use crate::exchange::Exchange;
 use crate::limits::Patience;
 use crate::route::Route;
 
-/// A request with everything that is known of it before its body is looked at.
-pub(super) struct Arrival {
+/// What it takes to forward a request: where it goes, who sends it, by whose rules. Gone once the response's head is
+/// there.
+pub(super) struct Forwarding {
     pub(super) config: Arc<Config>,
     pub(super) workload: Arc<Workload>,
     pub(super) route: Route,
     pub(super) grant: Grant,
     pub(super) head: Parts,
+    pub(super) is_bypassed: bool,
     pub(super) exchange: Exchange,
     pub(super) started: Instant,
     /// The connection's timer.

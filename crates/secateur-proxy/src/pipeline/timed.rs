@@ -26,7 +26,7 @@ pub(crate) struct Encoded {
 
 /// The chain's decision, and the body that it was made on.
 #[derive(Debug)]
-pub(crate) struct Decided {
+pub(crate) struct ChainRun {
     pub(crate) decision: Decision,
     /// Decoded; `None`: it could not be, or not in time.
     pub(crate) body: Option<Bytes>,
@@ -77,12 +77,12 @@ impl Clock {
 ///
 /// # Errors
 /// There is no memory for the decoded body or the changed one.
-pub(crate) async fn decide(
+pub(crate) async fn run_within_budget(
     job: Job,
     encoded: Option<Encoded>,
     slots: &Slots,
     byte_budget: &Arc<ByteBudget>,
-) -> Result<Decided, OverBudget> {
+) -> Result<ChainRun, OverBudget> {
     let budget = job.workload.budget;
     let plain = encoded.is_none().then(|| job.body.clone());
     let (arrived, may_wait) = (Instant::now(), budget.for_bytes(job.body.len()));
@@ -109,7 +109,7 @@ pub(crate) async fn decide(
             Ok(Ok(Ok((mut decision, body)))) => {
                 decision.time = Some(time);
                 let body = Some(body);
-                return Ok(Decided { decision, body });
+                return Ok(ChainRun { decision, body });
             }
             Ok(Ok(Err(DecodeError::NoRoom))) => return Err(OverBudget),
             Ok(Ok(Err(DecodeError::OverTime))) => FailOpen::OverBudget,
@@ -123,10 +123,10 @@ pub(crate) async fn decide(
     }
 }
 
-fn gave_up(reason: FailOpen, time: ChainTime, body: Option<Bytes>) -> Decided {
+fn gave_up(reason: FailOpen, time: ChainTime, body: Option<Bytes>) -> ChainRun {
     let mut decision = Decision::fail_open(reason);
     decision.time = Some(time);
-    Decided { decision, body }
+    ChainRun { decision, body }
 }
 
 /// On the chain's thread.
