@@ -32,6 +32,8 @@ fn modules_of_one_folder_form_no_cycle() {
         "secateur-condense",
         "secateur-tokens",
         "secateur-core",
+        "secateur-ledger",
+        "secateur-canary",
     ];
     let mut found = BTreeMap::new();
     for name in crates {
