@@ -1,6 +1,6 @@
 //! How much shadow traffic a workload may have: calls at a time, calls in an hour, tokens and money in a
-//! day. Days begin at midnight UTC. Each process counts for itself. A scorer that gives no scores gets none
-//! for a while: calls that nobody can compare are money for nothing.
+//! day. Days begin at midnight UTC. Each process counts for itself. A scorer that fails again
+//! and again is paused: calls that cannot be compared are wasted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,14 +14,14 @@ use crate::outside::Billed;
 /// Requests that may wait for their client's response to end, for each call that may run.
 const HELD_PER_CALL: usize = 8;
 
-/// Comparisons without a score, one after the other, after which the scorer rests, and for how long.
+/// Comparisons without a score, one after the other, after which the scorer is paused, and for how long.
 const FAILURES_IN_A_ROW: u32 = 5;
-const REST_MS: Millis = 10 * 60_000;
+const PAUSE_MS: Millis = 10 * 60_000;
 
-/// Why a request is not sampled while the scorer rests.
-pub(crate) const SCORER_RESTS: &str = "scorer-rests";
+/// Why a request is not sampled while the scorer is paused.
+pub(crate) const SCORER_PAUSED: &str = "scorer-rests";
 
-/// A call that was let through: what it was taken to cost, and on which day.
+/// A call that was let through: its estimated cost, and the day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ticket {
     estimate: Billed,
@@ -29,7 +29,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// What the call was taken to cost.
+    /// The estimated cost of the call.
     pub(crate) fn estimate(self) -> Billed {
         self.estimate
     }
@@ -40,8 +40,8 @@ impl Ticket {
 pub(crate) struct Exhausted {
     /// Its name in metrics and logs.
     pub(crate) limit: &'static str,
-    /// Whether nobody was told of it yet, today (for calls: this hour).
-    pub(crate) is_news: bool,
+    /// Whether it is the first report of it today (for calls: this hour).
+    pub(crate) is_first_report: bool,
 }
 
 #[derive(Debug, Default)]
@@ -50,8 +50,8 @@ struct Spent {
     calls: u32,
     day: i64,
     cost: Billed,
-    /// Limits that were told since the hour or the day began.
-    told: Vec<&'static str>,
+    /// Limits that were reported since the hour or the day began.
+    reported: Vec<&'static str>,
 }
 
 const CALLS: &str = "calls-per-hour";
@@ -64,11 +64,11 @@ impl Spent {
         let (hour, day) = (now / 3_600_000, now / DAY_MS);
         if self.hour != hour {
             (self.hour, self.calls) = (hour, 0);
-            self.told.retain(|limit| *limit != CALLS);
+            self.reported.retain(|limit| *limit != CALLS);
         }
         if self.day != day {
             (self.day, self.cost) = (day, Billed::default());
-            self.told.clear();
+            self.reported.clear();
         }
     }
 
@@ -85,13 +85,13 @@ impl Spent {
     }
 }
 
-/// What is worth a log line about the scorer.
+/// A change in how the scorer works, worth a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScorerNews {
+pub(crate) enum ScorerChange {
     /// It gave no score, after one that did or for the first time.
     Failed,
-    /// It gave none so often that it rests now.
-    Rests,
+    /// It failed so often that it is paused now.
+    Paused,
     /// It gives scores again.
     Recovered,
 }
@@ -100,7 +100,7 @@ pub(crate) enum ScorerNews {
 #[derive(Debug, Default)]
 struct Health {
     failures: u32,
-    rests_until: Millis,
+    paused_until: Millis,
 }
 
 /// The limits of one workload, and what is used of them.
@@ -143,25 +143,25 @@ impl Gate {
     }
 
     /// Whether nothing is to be compared at the moment.
-    pub(crate) fn scorer_rests(&self, now: Millis) -> bool {
-        now < self.health().rests_until
+    pub(crate) fn is_scorer_paused(&self, now: Millis) -> bool {
+        now < self.health().paused_until
     }
 
-    /// A comparison came to its end. After a rest one failure is enough for the next.
-    pub(crate) fn note_scorer(&self, gave_score: bool, now: Millis) -> Option<ScorerNews> {
+    /// A comparison came to its end. After a pause one failure is enough for the next.
+    pub(crate) fn note_scorer(&self, gave_score: bool, now: Millis) -> Option<ScorerChange> {
         let mut health = self.health();
         if gave_score {
             let had_failed = std::mem::take(&mut health.failures) > 0;
-            health.rests_until = 0;
-            return had_failed.then_some(ScorerNews::Recovered);
+            health.paused_until = 0;
+            return had_failed.then_some(ScorerChange::Recovered);
         }
         health.failures = health.failures.saturating_add(1);
         if health.failures >= FAILURES_IN_A_ROW {
-            let is_news = now >= health.rests_until;
-            health.rests_until = now + REST_MS;
-            return is_news.then_some(ScorerNews::Rests);
+            let is_first_report = now >= health.paused_until;
+            health.paused_until = now + PAUSE_MS;
+            return is_first_report.then_some(ScorerChange::Paused);
         }
-        (health.failures == 1).then_some(ScorerNews::Failed)
+        (health.failures == 1).then_some(ScorerChange::Failed)
     }
 
     /// Room to keep one original until its client has its response.
@@ -184,11 +184,14 @@ impl Gate {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.turn(now);
         if let Some(limit) = spent.reached(options, estimate) {
-            let is_news = !spent.told.contains(&limit);
-            if is_news {
-                spent.told.push(limit);
+            let is_first_report = !spent.reported.contains(&limit);
+            if is_first_report {
+                spent.reported.push(limit);
             }
-            return Err(Exhausted { limit, is_news });
+            return Err(Exhausted {
+                limit,
+                is_first_report,
+            });
         }
         spent.calls += 1;
         spent.cost.tokens += estimate.tokens;
@@ -224,7 +227,7 @@ mod tests {
 
     fn refused(outcome: Result<Ticket, Exhausted>) -> (&'static str, bool) {
         let refused = outcome.unwrap_err();
-        (refused.limit, refused.is_news)
+        (refused.limit, refused.is_first_report)
     }
 
     #[test]
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn money_runs_out_is_told_once_and_comes_back_at_midnight() {
+    fn money_runs_out_is_reported_once_and_comes_back_at_midnight() {
         let options = CanaryOptions {
             max_usd_per_day: 1.0,
             ..CanaryOptions::default()
@@ -270,28 +273,33 @@ mod tests {
     }
 
     #[test]
-    fn a_scorer_that_gives_no_scores_rests_and_is_tried_again_after_a_while() {
+    fn a_scorer_that_gives_no_scores_is_paused_and_tried_again_after_a_while() {
         let options = CanaryOptions::default();
         let gate = Gate::new(&options);
         let failed = |now| gate.note_scorer(false, now);
-        assert_eq!(failed(1), Some(ScorerNews::Failed));
-        assert_eq!(gate.note_scorer(true, 2), Some(ScorerNews::Recovered));
+        assert_eq!(failed(1), Some(ScorerChange::Failed));
+        assert_eq!(gate.note_scorer(true, 2), Some(ScorerChange::Recovered));
         assert_eq!(gate.note_scorer(true, 2), None);
-        assert_eq!(failed(3), Some(ScorerNews::Failed));
+        assert_eq!(failed(3), Some(ScorerChange::Failed));
         assert_eq!([failed(4), failed(5), failed(6)], [None; 3]);
-        assert!(!gate.scorer_rests(6));
-        assert_eq!(failed(7), Some(ScorerNews::Rests));
+        assert!(!gate.is_scorer_paused(6));
+        assert_eq!(failed(7), Some(ScorerChange::Paused));
         // Comparisons that were on their way.
         assert_eq!(failed(8), None);
-        assert!(gate.scorer_rests(9) && !gate.scorer_rests(8 + REST_MS));
-        assert_eq!(failed(9 + REST_MS), Some(ScorerNews::Rests));
+        assert!(gate.is_scorer_paused(9) && !gate.is_scorer_paused(8 + PAUSE_MS));
+        assert_eq!(failed(9 + PAUSE_MS), Some(ScorerChange::Paused));
         // Another scorer begins anew; what was spent stays spent.
         let other = CanaryOptions {
             scorer: ScorerOptions::Command(vec!["judge".into()]),
             ..CanaryOptions::default()
         };
         assert!(gate.renewed(&options).is_none());
-        assert!(!gate.renewed(&other).unwrap().scorer_rests(10 + REST_MS));
+        assert!(
+            !gate
+                .renewed(&other)
+                .unwrap()
+                .is_scorer_paused(10 + PAUSE_MS)
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::answer::{Answer, MAX_ANSWER_BYTES, layout_of, reply_of};
 use crate::changed::ChangedRequest;
-use crate::gate::{Gate, SCORER_RESTS, ScorerNews, Ticket};
+use crate::gate::{Gate, SCORER_PAUSED, ScorerChange, Ticket};
 use crate::judge::Judge;
 use crate::options::{CanaryOptions, ScorerOptions, WatchedWorkload};
 use crate::outside::{Billed, CallError, CanaryEvent, Upstream};
@@ -143,8 +143,8 @@ impl Shadows {
             return Err("too-large");
         }
         let gate = self.gate(workload);
-        if gate.scorer_rests(now()) {
-            return Err(SCORER_RESTS);
+        if gate.is_scorer_paused(now()) {
+            return Err(SCORER_PAUSED);
         }
         gate.hold().ok_or("busy")
     }
@@ -187,8 +187,8 @@ impl Shadows {
             return Err("not-repeatable");
         }
         let gate = self.gate(&sampled.workload);
-        if gate.scorer_rests(now()) {
-            return Err(SCORER_RESTS);
+        if gate.is_scorer_paused(now()) {
+            return Err(SCORER_PAUSED);
         }
         let call = gate.call().ok_or("busy")?;
         let original = self.ask(&sampled, &gate, "shadow").await?;
@@ -254,18 +254,16 @@ impl Shadows {
                 None => Err("upstream-error"),
             },
         };
-        let billed = match &answered {
-            Ok(response) => self.upstream.billed(response, sampled.prices.as_ref()),
-            // Nothing was answered that could be billed.
-            Err("upstream-unreachable" | "upstream-error") => Some(Billed::default()),
-            Err(_) => None,
-        };
+        let answer = answered.as_ref().ok();
+        let prices = sampled.prices.as_ref();
+        let billed = answer.and_then(|response| self.upstream.billed(response, prices));
         match (&answered, billed) {
-            (Ok(_), Some(billed)) => {
+            (_, Some(billed)) => {
                 gate.settle(ticket, billed);
                 self.note_cost(sampled, purpose, billed.usd);
             }
-            (Err(_), Some(_)) => {}
+            // Nothing was answered that could be billed.
+            (Err("upstream-unreachable" | "upstream-error"), None) => {}
             // It is billed, and the amount is not known: the estimate counts.
             (_, None) => self.note_cost(sampled, purpose, ticket.estimate().usd),
         }
@@ -296,7 +294,7 @@ impl Shadows {
         };
         let taken = gate.take(&sampled.workload.options, estimate, now());
         taken.map_err(|exhausted| {
-            if exhausted.is_news {
+            if exhausted.is_first_report {
                 self.judge.report(CanaryEvent::BudgetSpent {
                     workload: &sampled.workload.name,
                     limit: exhausted.limit,
@@ -308,15 +306,15 @@ impl Shadows {
 
     /// A comparison ended, with an error or with a score.
     fn note_scorer(&self, workload: &str, gate: &Gate, error: Option<ScorerError>) {
-        let Some(news) = gate.note_scorer(error.is_none(), now()) else {
+        let Some(change) = gate.note_scorer(error.is_none(), now()) else {
             return;
         };
         let reason = error.map(|error| error.to_string()).unwrap_or_default();
         let reason = reason.as_str();
-        self.judge.report(match news {
-            ScorerNews::Failed => CanaryEvent::ScorerFailed { workload, reason },
-            ScorerNews::Rests => CanaryEvent::ScorerPaused { workload, reason },
-            ScorerNews::Recovered => CanaryEvent::ScorerRecovered { workload },
+        self.judge.report(match change {
+            ScorerChange::Failed => CanaryEvent::ScorerFailed { workload, reason },
+            ScorerChange::Paused => CanaryEvent::ScorerPaused { workload, reason },
+            ScorerChange::Recovered => CanaryEvent::ScorerRecovered { workload },
         });
     }
 
