@@ -123,7 +123,7 @@ pub struct Totals {
     /// Billed input cost of the same rows.
     pub reconciled_usd: f64,
     /// What was paid.
-    pub actual_usd: f64,
+    pub billed_usd: f64,
     /// Rows whose saving is negative.
     pub net_negative: u64,
     /// Predicted input tokens as sent, of the rows where the provider's count is known too.

@@ -165,8 +165,8 @@ fn fit_row(row: &mut Row) {
         &mut receipt.predicted_usd_without,
         &mut receipt.predicted_usd_with,
         &mut receipt.break_even_turns,
-        &mut receipt.actual_usd,
-        &mut receipt.actual_input_usd,
+        &mut receipt.billed_usd,
+        &mut receipt.billed_input_usd,
         &mut receipt.saved_usd,
     ] {
         *number = number.filter(|number| number.is_finite());

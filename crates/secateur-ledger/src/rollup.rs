@@ -83,7 +83,7 @@ impl Rollup {
             key: row.key.clone().unwrap_or_default(),
         };
         add_row(self.days.entry(key).or_default(), row);
-        if let (Some(session), Some(usd)) = (&row.session, row.receipt.actual_input_usd) {
+        if let (Some(session), Some(usd)) = (&row.session, row.receipt.billed_input_usd) {
             let key = SessionKey {
                 workload: row.workload.clone(),
                 session: session.clone(),

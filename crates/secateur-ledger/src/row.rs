@@ -60,9 +60,9 @@ pub struct ReceiptRow {
     /// Date of the price table.
     pub price_date: Option<String>,
     /// By the provider's own counts, input and output.
-    pub actual_usd: Option<f64>,
+    pub billed_usd: Option<f64>,
     /// By the provider's own counts, input alone.
-    pub actual_input_usd: Option<f64>,
+    pub billed_input_usd: Option<f64>,
     /// Input tokens not sent, by the provider's own count of the rest.
     pub tokens_saved: Option<i64>,
     /// What these would have cost at the price that this request really paid for its input, less what
@@ -168,7 +168,7 @@ impl Row {
     /// Whether a model answered and the cost is unknown: the model has no price, or the provider counted no tokens.
     #[must_use]
     pub fn is_unpriced(&self) -> bool {
-        self.dialect.is_some() && !self.is_error() && self.receipt.actual_usd.is_none()
+        self.dialect.is_some() && !self.is_error() && self.receipt.billed_usd.is_none()
     }
 
     /// Whether no mechanic touched it: it went out as it came, and none failed or was rejected on the way.
@@ -211,7 +211,7 @@ mod tests {
         };
         assert!(answered.is_unpriced());
         let changes: [fn(&mut Row); 4] = [
-            |row| row.receipt.actual_usd = Some(0.0),
+            |row| row.receipt.billed_usd = Some(0.0),
             |row| row.status = 429,
             |row| row.status = 0,
             |row| row.dialect = None,

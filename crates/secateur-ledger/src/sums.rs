@@ -46,7 +46,7 @@ pub(crate) const SUMS: &[Sum] = sums! {
         |row| u64::from(!row.struck_stack.is_empty());
     Count errors "CASE WHEN status >= 400 OR status = 0 THEN 1 ELSE 0 END",
         |row| u64::from(row.is_error());
-    Count unpriced "CASE WHEN dialect IS NOT NULL AND status BETWEEN 1 AND 399 AND actual_usd IS NULL THEN 1 ELSE 0 END",
+    Count unpriced "CASE WHEN dialect IS NOT NULL AND status BETWEEN 1 AND 399 AND billed_usd IS NULL THEN 1 ELSE 0 END",
         |row| u64::from(row.is_unpriced());
     Count chars_before "chars_before", |row| row.chars_before.unwrap_or(0);
     Count chars_after "chars_after", |row| row.chars_after.unwrap_or(0);
@@ -62,15 +62,15 @@ pub(crate) const SUMS: &[Sum] = sums! {
     Usd saved_usd "saved_usd", |row| row.receipt.saved_usd.unwrap_or(0.0);
     // A prediction counts only where the bill is known too, else the sums could not be compared.
     Usd predicted_usd_without
-        "CASE WHEN predicted_usd_with IS NOT NULL AND actual_input_usd IS NOT NULL THEN predicted_usd_without END",
+        "CASE WHEN predicted_usd_with IS NOT NULL AND billed_input_usd IS NOT NULL THEN predicted_usd_without END",
         |row| reconciled(row).map_or(0.0, |[without, _, _]| without);
     Usd predicted_usd_with
-        "CASE WHEN predicted_usd_without IS NOT NULL AND actual_input_usd IS NOT NULL THEN predicted_usd_with END",
+        "CASE WHEN predicted_usd_without IS NOT NULL AND billed_input_usd IS NOT NULL THEN predicted_usd_with END",
         |row| reconciled(row).map_or(0.0, |[_, with, _]| with);
     Usd reconciled_usd
-        "CASE WHEN predicted_usd_without IS NOT NULL AND predicted_usd_with IS NOT NULL THEN actual_input_usd END",
+        "CASE WHEN predicted_usd_without IS NOT NULL AND predicted_usd_with IS NOT NULL THEN billed_input_usd END",
         |row| reconciled(row).map_or(0.0, |[_, _, billed]| billed);
-    Usd actual_usd "actual_usd", |row| row.receipt.actual_usd.unwrap_or(0.0);
+    Usd billed_usd "billed_usd", |row| row.receipt.billed_usd.unwrap_or(0.0);
     Count net_negative "CASE WHEN saved_usd < 0 THEN 1 ELSE 0 END",
         |row| u64::from(row.receipt.saved_usd.is_some_and(|saved| saved < 0.0));
     Count predicted_tokens "CASE WHEN input_tokens IS NOT NULL THEN predicted_tokens_after END",
@@ -98,7 +98,7 @@ fn reconciled(row: &Row) -> Option<[f64; 3]> {
     Some([
         receipt.predicted_usd_without?,
         receipt.predicted_usd_with?,
-        receipt.actual_input_usd?,
+        receipt.billed_input_usd?,
     ])
 }
 

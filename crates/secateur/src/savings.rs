@@ -66,7 +66,7 @@ struct Sum {
 impl Sum {
     fn add(&mut self, totals: &Totals) {
         self.requests += totals.requests;
-        self.paid += totals.actual_usd;
+        self.paid += totals.billed_usd;
         self.saved += totals.saved_usd;
     }
 
@@ -273,7 +273,7 @@ mod tests {
         Totals {
             group: group.to_owned(),
             requests,
-            actual_usd: paid,
+            billed_usd: paid,
             saved_usd: saved,
             ..Totals::default()
         }

@@ -38,8 +38,8 @@ pub(crate) fn row(number: u64) -> Row {
             other.usage
         },
         receipt: ReceiptRow {
-            actual_usd: (!number.is_multiple_of(5)).then_some(1e-7 * number as f64),
-            actual_input_usd: (!number.is_multiple_of(5)).then_some(7e-8 * number as f64),
+            billed_usd: (!number.is_multiple_of(5)).then_some(1e-7 * number as f64),
+            billed_input_usd: (!number.is_multiple_of(5)).then_some(7e-8 * number as f64),
             ..ReceiptRow::default()
         },
         ended: "complete".into(),

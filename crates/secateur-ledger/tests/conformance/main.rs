@@ -371,7 +371,7 @@ async fn held_out_sessions_are_compared(url: &str, folder: &std::path::Path) {
             row.session = Some(format!("s{session}"));
             row.held_out = session % 2 == 0;
             let noise = (session % 5) as f64 / 100.0;
-            row.receipt.actual_input_usd = Some(if row.held_out {
+            row.receipt.billed_input_usd = Some(if row.held_out {
                 1.0 + noise
             } else {
                 0.8 + noise

@@ -130,7 +130,7 @@ pub(crate) fn plain_sums(rows: &[Row], filter: &Filter, by: GroupBy) -> BTreeMap
         sum.unpriced += u64::from(
             row.dialect.is_some()
                 && (1..400).contains(&row.status)
-                && row.receipt.actual_usd.is_none(),
+                && row.receipt.billed_usd.is_none(),
         );
         sum.chars_before += row.chars_before.unwrap_or(0);
         sum.chars_after += row.chars_after.unwrap_or(0);
@@ -147,13 +147,13 @@ pub(crate) fn plain_sums(rows: &[Row], filter: &Filter, by: GroupBy) -> BTreeMap
             row.receipt.predicted_usd_with,
         );
         if let (Some(without), Some(with), Some(billed)) =
-            (without, with, row.receipt.actual_input_usd)
+            (without, with, row.receipt.billed_input_usd)
         {
             sum.predicted_usd_without += without;
             sum.predicted_usd_with += with;
             sum.reconciled_usd += billed;
         }
-        sum.actual_usd += row.receipt.actual_usd.unwrap_or(0.0);
+        sum.billed_usd += row.receipt.billed_usd.unwrap_or(0.0);
         sum.net_negative += u64::from(row.receipt.saved_usd.unwrap_or(0.0) < 0.0);
         if let (Some(predicted), Some(billed)) =
             (row.receipt.predicted_tokens_after, row.usage.input)
@@ -178,7 +178,7 @@ pub(crate) fn rounded(totals: &Totals) -> Totals {
         predicted_usd_without: round(totals.predicted_usd_without),
         predicted_usd_with: round(totals.predicted_usd_with),
         reconciled_usd: round(totals.reconciled_usd),
-        actual_usd: round(totals.actual_usd),
+        billed_usd: round(totals.billed_usd),
         ..totals.clone()
     }
 }

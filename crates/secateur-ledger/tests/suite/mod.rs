@@ -84,8 +84,8 @@ pub(crate) fn row(number: u64) -> Row {
             predicted_usd_with: Some(0.006),
             break_even_turns: Some(1.5),
             price_date: Some("2026-09-01".into()),
-            actual_usd: (!number.is_multiple_of(15)).then_some(0.0071),
-            actual_input_usd: (!number.is_multiple_of(6)).then_some(0.0061),
+            billed_usd: (!number.is_multiple_of(15)).then_some(0.0071),
+            billed_input_usd: (!number.is_multiple_of(6)).then_some(0.0061),
             tokens_saved: Some(500),
             saved_usd: Some(if number.is_multiple_of(9) {
                 -0.001

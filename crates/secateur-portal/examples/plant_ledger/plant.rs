@@ -91,8 +91,8 @@ fn past_row(day: i64, turn: i64) -> Row {
             predicted_usd_without: Some(tokens(before) as f64 * 3e-6),
             predicted_usd_with: Some(input_usd * 1.02),
             price_date: Some("2026-11-01".into()),
-            actual_usd: Some(input_usd + 0.0045),
-            actual_input_usd: Some(input_usd),
+            billed_usd: Some(input_usd + 0.0045),
+            billed_input_usd: Some(input_usd),
             tokens_saved: i64::try_from(saved).ok(),
             saved_usd: Some(if seed % 29 == 7 {
                 -0.04

@@ -82,7 +82,7 @@ impl AuditListPage {
                 requests: thousands(totals.requests),
                 changed: thousands(totals.changed),
                 tokens: signed(totals.tokens_saved),
-                billed: usd(totals.actual_usd),
+                billed: usd(totals.billed_usd),
                 unpriced: (totals.unpriced > 0).then(|| thousands(totals.unpriced)),
                 saved: usd(totals.saved_usd),
                 is_loss: totals.saved_usd < 0.0,

@@ -217,8 +217,8 @@ fn places(row: &Row) -> usize {
     let amounts = [
         receipt.predicted_usd_without,
         receipt.predicted_usd_with,
-        receipt.actual_input_usd,
-        receipt.actual_usd,
+        receipt.billed_input_usd,
+        receipt.billed_usd,
         receipt.saved_usd,
     ];
     usd_places(amounts.into_iter().flatten())
@@ -260,7 +260,7 @@ fn receipt(row: &Row) -> Vec<ReceiptLine> {
             "Input cost",
             dollars(receipt.predicted_usd_without),
             dollars(receipt.predicted_usd_with),
-            dollars(receipt.actual_input_usd),
+            dollars(receipt.billed_input_usd),
         ),
         line(
             "Cost in all",
@@ -269,7 +269,7 @@ fn receipt(row: &Row) -> Vec<ReceiptLine> {
             if row.is_unpriced() {
                 "no price".to_owned()
             } else {
-                dollars(receipt.actual_usd)
+                dollars(receipt.billed_usd)
             },
         ),
     ]
@@ -293,7 +293,7 @@ fn settled(row: &Row, plan: Option<&PlanView>) -> Vec<Fact> {
     };
     let off = receipt
         .predicted_usd_with
-        .zip(receipt.actual_input_usd)
+        .zip(receipt.billed_input_usd)
         .filter(|(_, billed)| *billed > 0.0);
     [
         fact(

@@ -96,7 +96,7 @@ fn ending(name: &str) -> String {
 
 /// Places of the dollars in a list's receipts.
 pub(crate) fn places(rows: &[Row]) -> usize {
-    let of = |row: &Row| [row.receipt.actual_usd, row.receipt.saved_usd];
+    let of = |row: &Row| [row.receipt.billed_usd, row.receipt.saved_usd];
     usd_places(rows.iter().flat_map(of).flatten())
 }
 
@@ -124,7 +124,7 @@ impl RowLine {
             input_tokens: row.usage.input.map_or("–".to_owned(), thousands),
             cache_read: row.usage.cache_read.filter(|read| *read > 0).map(thousands),
             tokens_saved: receipt.tokens_saved.filter(|saved| *saved != 0).map(signed),
-            billed: match receipt.actual_usd {
+            billed: match receipt.billed_usd {
                 Some(amount) => Some(usd_in(amount, places)),
                 None => row.is_unpriced().then(|| "no price".to_owned()),
             },

@@ -83,7 +83,7 @@ fn forecast(today: &Totals) -> (String, String) {
 
 /// What was billed today. What the canary spent is apart: it is not part of any saving.
 fn billed(today: &Totals, shadow_usd: f64) -> String {
-    let billed = format!("{} billed", usd(today.actual_usd));
+    let billed = format!("{} billed", usd(today.billed_usd));
     if shadow_usd > 0.0 {
         let shadow = usd(shadow_usd);
         format!("{billed}; {shadow} for comparing answers is not taken off")
@@ -199,7 +199,7 @@ impl StartPage {
         };
         let rollbacks = data.events.iter().filter(is_rollback).count() as u64;
         let places = |of: fn(&Totals) -> f64| usd_places(data.workloads.iter().map(of));
-        let billed = places(|totals| totals.actual_usd);
+        let billed = places(|totals| totals.billed_usd);
         let saved = places(|totals| totals.saved_usd);
         let workload = |totals: &Totals| WorkloadLine {
             name: totals.group.clone(),
@@ -209,7 +209,7 @@ impl StartPage {
             chars: super::row_line::change(totals.chars_before, totals.chars_after)
                 .unwrap_or_else(|| "–".into()),
             tokens: signed(totals.tokens_saved),
-            billed: usd_in(totals.actual_usd, billed),
+            billed: usd_in(totals.billed_usd, billed),
             saved: usd_in(totals.saved_usd, saved),
             is_loss: totals.saved_usd < 0.0,
         };

@@ -118,7 +118,7 @@ pub(crate) fn cost(days: &[Totals]) -> Chart {
         across: Across::Days,
         shape: Shape::Bars,
         series: vec![
-            by_day(days, "billed", |totals| Some(totals.actual_usd)),
+            by_day(days, "billed", |totals| Some(totals.billed_usd)),
             by_day(days, "saved, net", |totals| Some(totals.saved_usd)),
         ],
         floor: None,

@@ -121,12 +121,12 @@ pub struct Receipt {
     /// provider counts no reads.
     pub cache_read: Option<CacheRead>,
     /// By the provider's own counts.
-    pub actual_usd: Option<f64>,
+    pub billed_usd: Option<f64>,
     /// The input tokens that were not sent, at this request's own ratio of tokens to characters; negative
     /// where some were added.
     pub tokens_saved: Option<i64>,
     /// The input alone, by the provider's own counts.
-    pub actual_input_usd: Option<f64>,
+    pub billed_input_usd: Option<f64>,
     /// What the change saved by these counts, net of the cache that it broke; negative where it cost more.
     /// Where another model answered: what the same tokens, output included, would have cost with the one that
     /// was asked for, less what they did.

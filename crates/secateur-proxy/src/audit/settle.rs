@@ -45,7 +45,7 @@ impl AuditEvent {
         let asked = self.asked_terms();
         let paid = self.routed_terms.unwrap_or(asked).prices;
         if let Some(paid) = paid {
-            receipt.actual_usd = usage.usd(&paid);
+            receipt.billed_usd = usage.usd(&paid);
             let without = asked.prices.unwrap_or(paid);
             let known = self.known(predicted.as_ref(), usage);
             let billed = Billed {
@@ -54,13 +54,13 @@ impl AuditEvent {
                 cache_write: usage.cache_write_tokens.unwrap_or(0),
             };
             let Reconciled {
-                actual_input_usd,
+                billed_input_usd,
                 saved_usd,
                 ..
             } = reconcile(&known, billed, &paid, &without);
             let output = usage.output_tokens.unwrap_or(0) as f64;
             let saved_output_usd = output * (without.output_usd - paid.output_usd) / 1e6;
-            receipt.actual_input_usd = Some(actual_input_usd);
+            receipt.billed_input_usd = Some(billed_input_usd);
             receipt.saved_usd = Some(saved_usd + saved_output_usd);
         }
         receipt

@@ -206,7 +206,7 @@ fn write_request(log: &Log, event: &AuditEvent) {
             "predicted_usd_with",
             predicted.and_then(|p| p.predicted_usd_with),
         ),
-        ("cost_usd", event.receipt.actual_usd),
+        ("cost_usd", event.receipt.billed_usd),
     ];
     for (name, usd) in costs {
         if let Some(usd) = usd {

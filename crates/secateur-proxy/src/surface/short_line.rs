@@ -26,7 +26,7 @@ pub(super) fn short_line(event: &AuditEvent) -> String {
             parts.push(format!("{} characters", thousands(before)));
         }
     }
-    if let Some(cost) = event.receipt.actual_usd {
+    if let Some(cost) = event.receipt.billed_usd {
         let saved = event.receipt.saved_usd.filter(|&saved| saved != 0.0);
         let saved = saved.map_or(String::new(), |saved| format!(", saved {}", usd(saved)));
         parts.push(format!("{}{saved}", usd(cost)));
@@ -55,7 +55,7 @@ mod tests {
         event.model = Some("claude\u{1b}\u{202e}".into());
         event.stack = vec!["m7"];
         (event.chars_before, event.chars_after) = (Some(184_220), Some(121_004));
-        event.receipt.actual_usd = Some(0.0214);
+        event.receipt.billed_usd = Some(0.0214);
         event.receipt.saved_usd = Some(0.0102);
         (event.status, event.ended) = (200, Ended::Complete);
         assert_eq!(

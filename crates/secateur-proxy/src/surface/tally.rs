@@ -60,7 +60,7 @@ impl Tally {
                 }
             }
         }
-        if let Some(usd) = event.receipt.actual_usd {
+        if let Some(usd) = event.receipt.billed_usd {
             self.usd += usd;
             self.receipts += 1;
         }

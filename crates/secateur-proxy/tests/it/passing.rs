@@ -64,7 +64,7 @@ async fn bytes_are_the_same_in_both_directions_in_every_dialect() {
             "{usage:?}"
         );
         assert!(usage.cache_read_tokens.unwrap() > 4000, "{usage:?}");
-        assert!(event.receipt.actual_usd.unwrap() > 0.0);
+        assert!(event.receipt.billed_usd.unwrap() > 0.0);
         assert_eq!(
             (event.ended, event.stack.len(), event.steps.len()),
             (Ended::Complete, 0, 0)

@@ -168,7 +168,7 @@ async fn absurd_counts_of_an_upstream_are_marked_and_cost_nothing() {
     stage.post(CHAT, &[], chat()).await;
     let event = stage.events.last(1).await;
     assert!(event.usage.as_ref().unwrap().is_implausible);
-    assert_eq!(event.receipt.actual_usd, None);
+    assert_eq!(event.receipt.billed_usd, None);
     let page = stage.proxy.metrics().page();
     assert!(
         page.contains("secateur_implausible_usage_total{workload=\"default\"} 1"),

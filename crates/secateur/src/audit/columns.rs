@@ -116,8 +116,8 @@ pub(crate) const COLUMNS: &[Column] = columns! {
     "predicted_usd_with" Real |row| maybe_real(row.receipt.predicted_usd_with);
     "break_even_turns" Real |row| maybe_real(row.receipt.break_even_turns);
     "price_date" Text |row| maybe_text(row.receipt.price_date.as_ref());
-    "actual_usd" Real |row| maybe_real(row.receipt.actual_usd);
-    "actual_input_usd" Real |row| maybe_real(row.receipt.actual_input_usd);
+    "billed_usd" Real |row| maybe_real(row.receipt.billed_usd);
+    "billed_input_usd" Real |row| maybe_real(row.receipt.billed_input_usd);
     "tokens_saved" Int |row| row.receipt.tokens_saved.map_or(Cell::Null, Cell::Int);
     "saved_usd" Real |row| maybe_real(row.receipt.saved_usd);
     "ended" Text |row| text(&row.ended);

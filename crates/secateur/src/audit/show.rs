@@ -163,10 +163,10 @@ fn facts(row: &Row, plan: Option<&Value>) -> String {
         ("output tokens", tokens(row.usage.output)),
         ("predicted input cost", receipt.predicted_usd_with.map(usd)),
         ("  without cuts", receipt.predicted_usd_without.map(usd)),
-        ("billed input cost", receipt.actual_input_usd.map(usd)),
+        ("billed input cost", receipt.billed_input_usd.map(usd)),
         (
             "billed",
-            match receipt.actual_usd {
+            match receipt.billed_usd {
                 Some(billed) => Some(usd(billed)),
                 None => row.is_unpriced().then(|| "no known cost".into()),
             },

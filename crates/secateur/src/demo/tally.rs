@@ -25,7 +25,7 @@ impl AuditSink for Tallies {
         let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tally.requests += 1;
         tally.chars_sent += event.chars_after.unwrap_or(event.bytes_after);
-        tally.cost_usd += event.receipt.actual_usd.unwrap_or(0.0);
+        tally.cost_usd += event.receipt.billed_usd.unwrap_or(0.0);
         tally.added_us_max = tally.added_us_max.max(event.added.as_micros());
         if let Some(usage) = &event.usage {
             tally.input_tokens += usage.input_tokens.unwrap_or(0);

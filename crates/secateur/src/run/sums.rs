@@ -22,8 +22,8 @@ impl AuditSink for Sums {
         cost.requests += 1;
         cost.changed += u64::from(!event.stack.is_empty());
         cost.errors += u64::from(event.status >= 400);
-        cost.unpriced += u64::from(event.status < 400 && event.receipt.actual_usd.is_none());
-        cost.paid_usd += event.receipt.actual_usd.unwrap_or_default();
+        cost.unpriced += u64::from(event.status < 400 && event.receipt.billed_usd.is_none());
+        cost.paid_usd += event.receipt.billed_usd.unwrap_or_default();
         cost.saved_usd += event.receipt.saved_usd.unwrap_or_default();
     }
 }
@@ -53,7 +53,7 @@ impl From<&Totals> for Cost {
             changed: totals.changed,
             errors: totals.errors,
             unpriced: totals.unpriced,
-            paid_usd: totals.actual_usd,
+            paid_usd: totals.billed_usd,
             saved_usd: totals.saved_usd,
         }
     }

@@ -31,7 +31,7 @@ fn row(number: i64) -> Row {
         chars_after: Some(15_000),
         status: 200,
         receipt: ReceiptRow {
-            actual_input_usd: Some(if is_held { 0.02 } else { 0.01 } + number as f64 * 1e-5),
+            billed_input_usd: Some(if is_held { 0.02 } else { 0.01 } + number as f64 * 1e-5),
             ..ReceiptRow::default()
         },
         ended: "complete".into(),

@@ -61,7 +61,7 @@ pub struct Reconciled {
     /// Input tokens that were not sent; negative where some were added.
     pub tokens_saved: i64,
     /// What the input cost.
-    pub actual_input_usd: f64,
+    pub billed_input_usd: f64,
     /// What it would have cost unchanged.
     pub input_usd_without: f64,
     /// The difference; negative where the change cost more than it saved.
@@ -90,7 +90,7 @@ pub fn reconcile(
     let actual = outside(paid) + read * paid.cache_read_usd / 1e6;
     if predicted.tokens_after <= 0.0 || predicted.tokens_before <= 0.0 {
         return Reconciled {
-            actual_input_usd: actual,
+            billed_input_usd: actual,
             input_usd_without: actual,
             ..Reconciled::default()
         };
@@ -121,7 +121,7 @@ pub fn reconcile(
     let usd = cached * without.cache_read_usd / 1e6 + (before - cached) * uncached_usd;
     Reconciled {
         tokens_saved: (before - input).round() as i64,
-        actual_input_usd: actual,
+        billed_input_usd: actual,
         input_usd_without: usd,
         saved_usd: usd - actual,
     }

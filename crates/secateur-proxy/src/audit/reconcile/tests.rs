@@ -40,7 +40,7 @@ fn check(predicted: &Predicted, billed: (u64, u64, u64), tokens: i64, saved_usd:
     let found = reconcile(predicted, bill(billed), &PRICES, &PRICES);
     assert_eq!(found.tokens_saved, tokens, "{found:?}");
     assert!((found.saved_usd - saved_usd).abs() < 1e-9, "{found:?}");
-    let difference = found.input_usd_without - found.actual_input_usd;
+    let difference = found.input_usd_without - found.billed_input_usd;
     assert!((difference - found.saved_usd).abs() < 1e-12);
 }
 
@@ -151,7 +151,7 @@ fn the_sum_over_a_session_is_the_difference_of_the_two_bills() {
         let billed = bill((after, read, after - read));
         let found = reconcile(&predicted, billed, &PRICES, &PRICES);
         sum += found.saved_usd;
-        bill_pruned += found.actual_input_usd;
+        bill_pruned += found.billed_input_usd;
         bill_uncut += (warm as f64 * 0.1 + (before - warm) as f64 * 1.25) / 1e6;
         cached = after;
     }
@@ -171,7 +171,7 @@ fn another_model_is_compared_with_the_prices_of_the_one_that_was_asked_for() {
     };
     let same = predicted(1e5, 1e5, 1e5, None);
     let found = reconcile(&same, bill((100_000, 40_000, 0)), &PRICES, &dear);
-    assert!((found.actual_input_usd - 0.064).abs() < 1e-9, "{found:?}");
+    assert!((found.billed_input_usd - 0.064).abs() < 1e-9, "{found:?}");
     assert!((found.saved_usd - 0.64 + 0.064).abs() < 1e-9, "{found:?}");
     assert_eq!(found.tokens_saved, 0);
 }
@@ -190,6 +190,6 @@ fn nothing_changed_is_nothing_saved_and_bad_counts_do_no_harm() {
     let odd = bill((10, 50, 50));
     for warm in [None, Some(1000.0), Some(f64::MAX)] {
         let found = reconcile(&predicted(20.0, 10.0, 5.0, warm), odd, &PRICES, &PRICES);
-        assert!(found.saved_usd.is_finite() && found.actual_input_usd >= 0.0);
+        assert!(found.saved_usd.is_finite() && found.billed_input_usd >= 0.0);
     }
 }

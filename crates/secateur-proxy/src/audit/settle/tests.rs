@@ -17,7 +17,7 @@ fn a_receipt_bills_each_kind_of_token_at_its_own_price() {
     });
     event = event.settle();
     // 0.1 M at 1.00, 0.5 M at 0.10, 0.4 M at 1.25, 0.01 M at 5.00.
-    let usd = event.receipt.actual_usd.unwrap();
+    let usd = event.receipt.billed_usd.unwrap();
     assert!((usd - (0.1 + 0.05 + 0.5 + 0.05)).abs() < 1e-9, "{usd}");
     assert_eq!(event.receipt.tokens_saved, Some(1_000_000));
 }
@@ -65,7 +65,7 @@ fn the_policys_prices_count_on_both_sides_of_a_receipt() {
         ..Usage::default()
     });
     event = event.settle();
-    assert!((event.receipt.actual_usd.unwrap() - 10.0).abs() < 1e-9);
+    assert!((event.receipt.billed_usd.unwrap() - 10.0).abs() < 1e-9);
     let predicted = event.receipt.predicted.unwrap();
     assert_eq!(predicted.prices, secateur_core::cost::PriceSource::Policy);
 }
@@ -105,7 +105,7 @@ fn a_routed_request_is_predicted_at_the_prices_of_both_models_and_saves_the_diff
     assert!((predicted.predicted_usd_without.unwrap() - 40.0 * 5.0 / 1e6).abs() < 1e-12);
     assert!((predicted.predicted_usd_with.unwrap() - 40.0 / 1e6).abs() < 1e-12);
     let billed = (40.0 + 100.0 * 5.0) / 1e6;
-    assert!((event.receipt.actual_usd.unwrap() - billed).abs() < 1e-12);
+    assert!((event.receipt.billed_usd.unwrap() - billed).abs() < 1e-12);
     let without = (40.0 * 5.0 + 100.0 * 25.0) / 1e6;
     let saved = event.receipt.saved_usd.unwrap();
     assert!((saved - (without - billed)).abs() < 1e-12, "{saved}");

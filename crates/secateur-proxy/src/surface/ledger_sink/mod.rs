@@ -82,8 +82,8 @@ fn plain_row(event: &AuditEvent) -> Row {
         receipt: ReceiptRow {
             tokens_are_exact: predicted.is_some_and(|p| p.basis == Basis::Exact),
             price_date: predicted.map(|p| p.price_date.to_owned()),
-            actual_usd: event.receipt.actual_usd,
-            actual_input_usd: event.receipt.actual_input_usd,
+            billed_usd: event.receipt.billed_usd,
+            billed_input_usd: event.receipt.billed_input_usd,
             ..ReceiptRow::default()
         },
         ended: event.ended.name().to_owned(),
@@ -190,7 +190,7 @@ mod tests {
         event.added = Duration::from_micros(number);
         event.upstream_head = Some(Duration::from_micros(2 * number));
         event.total = Duration::from_micros(3 * number);
-        event.receipt.actual_usd = Some(0.5);
+        event.receipt.billed_usd = Some(0.5);
         event
     }
 
