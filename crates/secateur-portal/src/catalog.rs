@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use secateur_canary::CanaryOptions;
 use secateur_core::mechanic::Mechanic;
-use secateur_proxy::config::CanaryOptions;
 use secateur_proxy::config::Workload;
 use secateur_proxy::{Untouched, UntouchedCount};
 
@@ -68,8 +68,8 @@ impl WorkloadInfo {
             // Scores that clients post are judged by it too, also where nothing is sampled.
             canary: workload
                 .has_mechanics()
-                .then(|| Arc::clone(&workload.canary)),
-            holdout_pct: workload.holdout_pct,
+                .then(|| Arc::clone(&workload.canary.options)),
+            holdout_pct: workload.canary.holdout_pct,
             captures: workload.capture.is_some(),
         }
     }

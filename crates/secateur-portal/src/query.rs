@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use secateur_canary::Standing;
 use secateur_ledger::moment::{DAY_MS, midnight};
 use secateur_ledger::{Filter, GroupBy, Ledger, LedgerError, Millis, Row, Totals};
-use secateur_proxy::canary::Standing;
 
 use crate::catalog::WorkloadInfo;
 use crate::pages::list_query::Page;

@@ -1,7 +1,7 @@
 //! The drop-in proxy: change the base URL, and requests are pruned per workload on their way.
 //!
 //! ```text
-//! accept ─► own paths ─► route ─► access ─► chain (detect, M7/M3, M8, M1) ─► upstream ─► response, tapped
+//! accept ─► endpoint ─► arrive ─► decide (M7/M3, M8, M1) ─► send ─► hear ─► finish
 //! ```
 //!
 //! **Invariants:** response bytes are never altered or buffered. A request whose workload has no
@@ -9,7 +9,7 @@
 
 mod access;
 pub mod audit;
-pub mod canary;
+mod canary;
 mod capture;
 pub mod config;
 mod conversations;
@@ -38,7 +38,7 @@ pub use config::{Config, ConfigError, SummaryBudget};
 pub use limits::TimeBudget;
 pub use mechanic::{ModelRoutes, OutputSchema, SchemaError};
 pub use own::recall;
-pub use pages::{MakePages, PageBody, Pages, PagesParts, is_page_path};
+pub use pages::{PageBody, Pages, PagesParts, is_page_path};
 pub use pipeline::{CoreEngine, Engine};
 pub use server::{CutOff, Proxy, ProxyParts, ReloadError, ServeError};
 pub use surface::{Captured, Field, LedgerSink, Log};

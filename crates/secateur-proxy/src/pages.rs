@@ -69,9 +69,6 @@ pub struct PagesParts {
     pub untouched: Arc<UntouchedRequests>,
 }
 
-/// Makes the pages, or says why there are none.
-pub type MakePages = Arc<dyn Fn(PagesParts) -> Result<Arc<dyn Pages>, String> + Send + Sync>;
-
 /// Whether a path is kept for pages. No such path ever leads to a provider, also while there are no pages: what a
 /// browser sends along is for the pages alone.
 #[must_use]

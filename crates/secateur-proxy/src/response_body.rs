@@ -10,11 +10,10 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
 use crate::audit::Ended;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Hearing};
 use crate::limits::IdleTimer;
 use crate::limits::StreamWatch;
 use crate::upstream::UpstreamBody;
-use crate::usage::UsageReader;
 use crate::wire::headers;
 
 /// Why a response broke off. The client sees its connection end.
@@ -75,12 +74,11 @@ impl Body for ClientBody {
     }
 }
 
-/// See the module.
+/// A body that comes from an upstream, and is read on the side.
 pub(crate) struct Tapped {
     inner: UpstreamBody,
-    reader: Option<UsageReader>,
+    hearing: Hearing,
     exchange: Exchange,
-    bytes: u64,
     ended: Option<Ended>,
     idle: IdleTimer,
     /// Of an HTTP/2 stream.
@@ -92,7 +90,7 @@ pub(crate) struct Tapped {
 impl std::fmt::Debug for Tapped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tapped")
-            .field("bytes", &self.bytes)
+            .field("bytes", &self.hearing.bytes())
             .finish_non_exhaustive()
     }
 }
@@ -100,15 +98,14 @@ impl std::fmt::Debug for Tapped {
 impl Tapped {
     pub(crate) fn new(
         inner: UpstreamBody,
-        reader: Option<UsageReader>,
+        hearing: Hearing,
         exchange: Exchange,
         idle: Duration,
     ) -> Self {
         Self {
             inner,
-            reader,
+            hearing,
             exchange,
-            bytes: 0,
             ended: None,
             idle: IdleTimer::new(idle),
             watch: StreamWatch::current(),
@@ -135,13 +132,7 @@ impl Tapped {
                     watch.gave(frame.data_ref().map_or(0, Bytes::len));
                 }
                 if let Some(data) = frame.data_ref() {
-                    this.bytes += data.len() as u64;
-                    if let Some(shadow) = &mut this.exchange.shadow {
-                        shadow.hear(data);
-                    }
-                    if let Some(reader) = &mut this.reader {
-                        reader.feed(data);
-                    }
+                    this.hearing.add(data);
                 }
                 if let Some(trailers) = frame.trailers_mut() {
                     headers::to_client(trailers);
@@ -175,12 +166,7 @@ impl Drop for Tapped {
         } else {
             Ended::ClientGone
         });
-        let event = self.exchange.event();
-        event.response_bytes = self.bytes;
-        event.usage = self.reader.as_mut().and_then(UsageReader::usage);
-        event.ended = ended;
-        if let Some(shadow) = self.exchange.shadow.take() {
-            shadow.start(ended);
-        }
+        let heard = self.hearing.end(ended);
+        self.exchange.finish(Some(heard));
     }
 }

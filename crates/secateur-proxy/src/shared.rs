@@ -4,10 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use secateur_canary::Canary;
 use secateur_ledger::Ledger;
 
 use crate::access::RateLimits;
-use crate::canary::Canary;
 use crate::capture::Capture;
 use crate::config::LiveConfig;
 use crate::conversations::Conversations;

@@ -86,7 +86,7 @@ fn config_init(path: &Path, force: bool, out: &mut dyn Write) -> Result<(), Comm
 fn config_check(path: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
     let config = load_config(path)?;
     for workload in config.workloads.values() {
-        if let Some(program) = workload.canary.scorer.missing_program() {
+        if let Some(program) = workload.canary.options.scorer.missing_program() {
             return Err(CommandError::NoScorer {
                 workload: workload.name.to_string(),
                 program: program.to_owned(),

@@ -35,6 +35,9 @@ fn modules_of_one_folder_form_no_cycle() {
         "secateur-testkit",
         "secateur-mock",
         "secateur-replay",
+        "secateur-ledger",
+        "secateur-canary",
+        "secateur-proxy",
         "secateur-portal",
         "secateur",
     ];

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use askama::Template;
+use secateur_canary::{CanaryOptions, STACK_OF_ORIGINALS, Standing, Verdict};
 use secateur_ledger::moment::{self, DAY_MS};
 use secateur_ledger::{
     Controls, DayScore, Holdout, Row, Score, SpentDay, StackEvent, StackEventKind, Totals,
 };
-use secateur_proxy::canary::{STACK_OF_ORIGINALS, Standing, Verdict};
-use secateur_proxy::config::CanaryOptions;
 
 use super::timeline::Entry;
 use super::trend;

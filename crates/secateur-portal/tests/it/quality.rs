@@ -1,8 +1,8 @@
 //! The quality page says what the canary says.
 
+use secateur_canary::STACK_OF_ORIGINALS;
 use secateur_ledger::moment::now;
 use secateur_ledger::{Purpose, Retired, Score, Spending, StackEvent, StackEventKind};
-use secateur_proxy::canary::STACK_OF_ORIGINALS;
 
 use crate::stage::Stage;
 

@@ -219,6 +219,21 @@ mod tests {
     }
 
     #[test]
+    fn what_the_client_changed_and_what_expired_is_not_ours() {
+        let place = BlockPlace::Instructions(2);
+        let expired = MissCause::Expired {
+            idle_seconds: 400,
+            kept_seconds: 300,
+        };
+        let changed = MissCause::ClientChange(ChangedPlace::Block(place));
+        let tools = MissCause::ToolsChanged(BlockPlace::Tool(0));
+        for cause in [expired, changed, tools] {
+            assert!(cause.is_not_ours(), "{cause:?}");
+        }
+        assert!(!MissCause::OurCut.is_not_ours() && !MissCause::Unknown.is_not_ours());
+    }
+
+    #[test]
     fn small_differences_are_no_misses() {
         assert!(!CacheRead::is_miss(5_000, 3_976), "1,024 tokens");
         assert!(CacheRead::is_miss(5_000, 3_975));

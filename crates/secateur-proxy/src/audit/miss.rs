@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use secateur_core::cost::cache::{BlockPlace, CacheKind, Life};
-use secateur_core::receipt::Counts;
+use secateur_core::receipt::{Counts, Receipt as Predicted};
 use secateur_core::report::Report;
 
 use super::{AuditEvent, CacheRead, ChangedPlace, ClientChange, MissCause};
@@ -16,8 +16,8 @@ const LONGEST_CACHE_LIFE: Duration = Duration::from_secs(3600);
 
 impl AuditEvent {
     /// What was read from the cache, by which rule, or why not.
-    pub(super) fn cache_read(&self) -> Option<CacheRead> {
-        let predicted = self.receipt.predicted.as_ref()?;
+    pub(super) fn cache_read(&self, predicted: Option<&Predicted>) -> Option<CacheRead> {
+        let predicted = predicted?;
         let report = self.report_of_sent()?;
         let usage = self.usage.as_ref()?;
         let (input, billed) = (usage.input_tokens?, usage.cache_read_tokens?);

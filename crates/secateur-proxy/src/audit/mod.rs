@@ -227,20 +227,9 @@ impl AuditEvent {
         provider: Provider,
         dialect: Option<Dialect>,
     ) -> Self {
-        Self::at(SystemTime::now(), id, workload, provider, dialect)
-    }
-
-    /// An event for a request that came in at a moment.
-    pub(crate) fn at(
-        at: SystemTime,
-        id: String,
-        workload: Arc<str>,
-        provider: Provider,
-        dialect: Option<Dialect>,
-    ) -> Self {
         Self {
             id,
-            at,
+            at: SystemTime::now(),
             workload,
             key: None,
             session: None,
@@ -307,11 +296,16 @@ impl AuditEvent {
     /// The stack as one word.
     #[must_use]
     pub fn stack_name(&self) -> String {
-        if self.stack.is_empty() {
-            "none".to_owned()
-        } else {
-            self.stack.join("+")
-        }
+        stack_name(&self.stack)
+    }
+}
+
+/// A stack as one word.
+pub(crate) fn stack_name(stack: &[&'static str]) -> String {
+    if stack.is_empty() {
+        "none".to_owned()
+    } else {
+        stack.join("+")
     }
 }
 

@@ -7,36 +7,47 @@ use secateur_core::receipt::{Cache, Counts, Receipt as Predicted};
 use secateur_core::report::{CacheHit, Report};
 
 use super::reconcile::{self, Billed, Reconciled, UncutCache, reconcile};
-use super::{AuditEvent, Mechanic};
+use super::{AuditEvent, Mechanic, Receipt};
 use crate::usage::Usage;
 
 impl AuditEvent {
-    /// Fills in the receipt.
-    pub(crate) fn settle(&mut self) {
+    /// The event with its receipt, and with the model that answered where none was asked for by name.
+    #[must_use]
+    pub(crate) fn settle(mut self) -> Self {
         if self.model.is_none() {
             self.model = self.usage.as_ref().and_then(|usage| usage.model.clone());
         }
-        self.receipt.predicted = self.predicted();
-        self.receipt.cache_read = self.cache_read();
+        self.receipt = self.price();
+        self
+    }
+
+    /// What the request cost.
+    fn price(&self) -> Receipt {
+        let predicted = self.predicted();
+        let mut receipt = Receipt {
+            predicted,
+            cache_read: self.cache_read(predicted.as_ref()),
+            ..Receipt::default()
+        };
         let Some((usage, input)) = self
             .usage
             .as_ref()
             .and_then(|usage| Some((usage, usage.input_tokens?)))
         else {
-            return;
+            return receipt;
         };
         if let (Some(before), Some(after)) = (self.chars_before, self.chars_after)
             && after > 0
         {
             let saved = (before as f64 - after as f64) * input as f64 / after as f64;
-            self.receipt.tokens_saved = Some(saved as i64);
+            receipt.tokens_saved = Some(saved as i64);
         }
         let asked = self.asked_terms();
         let paid = self.routed_terms.unwrap_or(asked).prices;
         if let Some(paid) = paid {
-            self.receipt.billed_usd = usage.usd(&paid);
+            receipt.billed_usd = usage.usd(&paid);
             let without = asked.prices.unwrap_or(paid);
-            let known = self.known(usage);
+            let known = self.known(predicted.as_ref(), usage);
             let billed = Billed {
                 input,
                 cache_read: usage.cache_read_tokens.unwrap_or(0),
@@ -49,9 +60,10 @@ impl AuditEvent {
             } = reconcile(&known, billed, &paid, &without);
             let output = usage.output_tokens.unwrap_or(0) as f64;
             let saved_output_usd = output * (without.output_usd - paid.output_usd) / 1e6;
-            self.receipt.billed_input_usd = Some(billed_input_usd);
-            self.receipt.saved_usd = Some(saved_usd + saved_output_usd);
+            receipt.billed_input_usd = Some(billed_input_usd);
+            receipt.saved_usd = Some(saved_usd + saved_output_usd);
         }
+        receipt
     }
 
     /// The terms of the model that was asked for, the policy's own where it has some.
@@ -113,8 +125,8 @@ impl AuditEvent {
     }
 
     /// What [`reconcile`] asks for; nothing where the request was not changed.
-    fn known(&self, usage: &Usage) -> reconcile::Predicted {
-        let changed = self.receipt.predicted.as_ref().zip(self.report_of_sent());
+    fn known(&self, predicted: Option<&Predicted>, usage: &Usage) -> reconcile::Predicted {
+        let changed = predicted.zip(self.report_of_sent());
         let Some((predicted, report)) = changed.filter(|_| !self.stack.is_empty()) else {
             return reconcile::Predicted::default();
         };

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
+use secateur_canary::{CanaryOptions, ScorerOptions};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Secret;
 use super::error::ConfigError;
-use crate::config::{CanaryOptions, ScorerOptions};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -206,7 +206,7 @@ impl Lent<'_> {
                 "url: expected a URL that starts with http:// or https:// and holds no credentials",
             ));
         };
-        let mut found = Vec::new();
+        let mut found = HeaderMap::new();
         for (name, variable) in headers
             .and_then(toml::Value::as_table)
             .into_iter()
@@ -218,7 +218,16 @@ impl Lent<'_> {
                     "header_env: the environment variable `{variable}` is not set"
                 )));
             };
-            found.push((name.clone(), Secret::new(&value)));
+            let (Ok(name), Ok(mut value)) = (
+                HeaderName::from_bytes(name.as_bytes()),
+                HeaderValue::from_str(&value),
+            ) else {
+                return Err(wrong(&format!(
+                    "header_env: `{name}` is not the name of a header, or `{variable}` does not hold the value of one"
+                )));
+            };
+            value.set_sensitive(true);
+            found.insert(name, value);
         }
         Ok(ScorerOptions::Http {
             url,
@@ -229,7 +238,8 @@ impl Lent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::ScorerOptions;
+    use secateur_canary::ScorerOptions;
+
     use crate::config::{Config, ConfigError};
 
     fn read(text: &str) -> Result<Config, ConfigError> {
@@ -241,18 +251,18 @@ mod tests {
     fn a_table_switches_sampling_on_and_every_key_has_its_default() {
         let config =
             read("[workload.a]\nholdout_pct = 2.5\n[workload.a.canary]\n[workload.b]\n").unwrap();
-        let a = &config.workloads["a"];
-        assert_eq!((a.canary.sample_pct, a.holdout_pct), (5.0, 2.5));
-        assert_eq!((a.canary.floor, a.canary.min_samples), (0.95, 30));
-        let b = &config.workloads["b"];
-        assert_eq!((b.canary.sample_pct, b.holdout_pct), (0.0, 0.0));
+        let a = &config.workloads["a"].canary;
+        assert_eq!((a.options.sample_pct, a.holdout_pct), (5.0, 2.5));
+        assert_eq!((a.options.floor, a.options.min_samples), (0.95, 30));
+        let b = &config.workloads["b"].canary;
+        assert_eq!((b.options.sample_pct, b.holdout_pct), (0.0, 0.0));
     }
 
     #[test]
     fn a_scorer_is_a_name_a_command_or_a_judge() {
         let scorer = |value: &str| {
             let config = read(&format!("[workload.a.canary]\nscorer = {value}\n")).unwrap();
-            config.workloads["a"].canary.scorer.clone()
+            config.workloads["a"].canary.options.scorer.clone()
         };
         assert_eq!(scorer("\"deterministic\""), ScorerOptions::Deterministic);
         assert_eq!(
@@ -301,6 +311,11 @@ mod tests {
                 "[workload.a.canary]\nscorer = { url = \"http://x\", header_env = { a = \"NOT_SET\" } }\n",
                 2,
                 "NOT_SET",
+            ),
+            (
+                "[workload.a.canary]\nscorer = { url = \"http://x\", header_env = { \"a b\" = \"SET\" } }\n",
+                2,
+                "a b",
             ),
             ("[workload.a.canary]\nflor = 0.9\n", 2, "flor"),
             (

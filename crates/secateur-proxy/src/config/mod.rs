@@ -3,7 +3,6 @@
 //! **Invariant:** a [`Config`] that exists is valid. Whatever can be wrong is found while it is read.
 
 mod canary;
-mod canary_options;
 mod describe;
 mod error;
 mod file;
@@ -24,9 +23,9 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use http::Uri;
 use rustls::pki_types::CertificateDer;
+use secateur_canary::{Configured, ScorerOptions, WatchedWorkload};
 use secateur_core::policy::Policy;
 
-pub use canary_options::{CanaryOptions, ScorerOptions, is_in_share};
 pub use error::ConfigError;
 pub use file::{LogFormat, Provider};
 pub use name_patterns::NamePatterns;
@@ -132,10 +131,8 @@ pub struct Workload {
     pub budget: TimeBudget,
     /// Whether the original is sent when the provider rejects a mutated body.
     pub retry_original: bool,
-    /// Share of the sessions that goes unchanged for comparison, in percent.
-    pub holdout_pct: f64,
     /// What watches over the quality of the answers.
-    pub canary: Arc<CanaryOptions>,
+    pub canary: Arc<WatchedWorkload>,
     /// What is kept of its cuts; `None`: nothing.
     pub capture: Option<CaptureConfig>,
     /// What may be spent on summaries that a model makes.
@@ -147,6 +144,15 @@ impl Workload {
     #[must_use]
     pub fn has_mechanics(&self) -> bool {
         self.policy.is_some() || self.routes.is_some() || self.schema.is_some()
+    }
+
+    /// The mechanics that are on.
+    pub(crate) fn configured(&self) -> Configured<'_> {
+        Configured {
+            policy: self.policy.as_deref(),
+            has_routes: self.routes.is_some(),
+            has_schema: self.schema.is_some(),
+        }
     }
 }
 
@@ -285,7 +291,7 @@ impl Config {
                 .all()
                 .map(|(_, url)| url.clone())
                 .collect();
-            let judge = match &workload.canary.scorer {
+            let judge = match &workload.canary.options.scorer {
                 ScorerOptions::Http { url, .. } => Some(url.clone()),
                 ScorerOptions::Deterministic | ScorerOptions::Command(_) => None,
             };

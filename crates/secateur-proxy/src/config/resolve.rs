@@ -1,6 +1,7 @@
 //! From the file as written to the configuration as used.
 
 mod keys;
+mod storage;
 mod upstreams;
 mod workload;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use secateur_canary::WatchedWorkload;
 use secateur_core::policy::{meant, plain_words};
 use toml::Spanned;
 
@@ -161,8 +163,11 @@ impl Reader<'_> {
                     schema: None,
                     budget: TimeBudget::default(),
                     retry_original: true,
-                    holdout_pct: 0.0,
-                    canary: Arc::default(),
+                    canary: Arc::new(WatchedWorkload {
+                        name: DEFAULT_WORKLOAD.into(),
+                        holdout_pct: 0.0,
+                        options: Arc::default(),
+                    }),
                     capture: None,
                     summary: SummaryBudget::default(),
                 })

@@ -32,6 +32,37 @@ pub(crate) struct Conversations {
     hashing: Arc<Semaphore>,
 }
 
+/// A request of a conversation.
+#[derive(Debug)]
+pub(crate) struct Turn<'t> {
+    /// The conversation's key.
+    pub(crate) session: String,
+    pub(crate) workload: &'t str,
+    /// The model that answers.
+    pub(crate) model: Option<&'t str>,
+    pub(crate) started: Instant,
+    /// The blocks of its body, where they are known.
+    pub(crate) blocks: Option<&'t BlockList>,
+}
+
+/// What was known of a request before it, and what is to be remembered of it.
+#[derive(Debug)]
+pub(crate) struct Recollection {
+    recalled: Recalled,
+    session: String,
+    model: u64,
+    opening: Option<u64>,
+    started: Instant,
+    seen: Option<SeenRequest>,
+}
+
+impl Recollection {
+    /// What was known before.
+    pub(crate) fn recalled(&self) -> Recalled {
+        self.recalled
+    }
+}
+
 impl Default for Conversations {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -56,7 +87,70 @@ impl Conversations {
         }
     }
 
-    /// A request is over: tells its event what is known of the conversation, and remembers the request.
+    /// What is known of a request from the earlier ones of its conversation.
+    pub(crate) fn recall(&self, turn: Turn<'_>) -> Recollection {
+        let Turn {
+            session,
+            workload,
+            model,
+            started,
+            blocks,
+        } = turn;
+        let model = model.map_or(0, hash_of);
+        let opening = blocks.and_then(|list| opening(workload, list));
+        let seen = blocks.map(|list| SeenRequest {
+            model,
+            started,
+            first_message: first_message(list),
+            keys: list.keys().into(),
+        });
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = seen
+            .as_ref()
+            .and_then(|seen| memory.earlier(&session, opening, seen));
+        let idle_since = earlier
+            .as_ref()
+            .map(|earlier| earlier.started)
+            .or_else(|| memory.last_started(&session));
+        let recalled = Recalled {
+            idle: idle_since.map(|at| started.saturating_duration_since(at)),
+            life: blocks.and_then(tail_life),
+            change: blocks
+                .zip(earlier.as_ref())
+                .and_then(|(list, earlier)| change(list, earlier, model)),
+            chars_per_token: memory.chars_per_token(&session, model),
+        };
+        Recollection {
+            recalled,
+            session,
+            model,
+            opening,
+            started,
+            seen,
+        }
+    }
+
+    /// A request is over: remembers it, unless it failed.
+    pub(crate) fn remember(&self, request: Recollection, event: &AuditEvent) {
+        if event.status == 0 || event.status >= 400 {
+            return;
+        }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sample) = Sample::of(event) {
+            memory.learn(&request.session, request.model, sample);
+        }
+        let Recollection {
+            session,
+            opening,
+            started,
+            seen,
+            ..
+        } = request;
+        memory.remember(&session, opening, started, seen);
+    }
+
+    /// Both, as at the end of a request.
+    #[cfg(test)]
     pub(crate) fn observe(
         &self,
         event: &mut AuditEvent,
@@ -66,42 +160,20 @@ impl Conversations {
         let Some(session) = event.session.clone() else {
             return;
         };
-        let answering = event.routed_to.as_ref().or(event.model.as_ref());
-        let model = answering.map_or(0, hash_of);
-        let opening = blocks.and_then(|list| opening(&event.workload, list));
-        let seen = blocks.map(|list| SeenRequest {
-            model,
+        let answering = event.routed_to.as_deref().or(event.model.as_deref());
+        let recollection = self.recall(Turn {
+            session,
+            workload: &event.workload,
+            model: answering,
             started,
-            first_message: first_message(list),
-            keys: list.keys().into(),
+            blocks,
         });
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let earlier = seen
-            .as_ref()
-            .and_then(|seen| memory.earlier(&session, opening, seen));
-        let idle_since = earlier
-            .as_ref()
-            .map(|earlier| earlier.started)
-            .or_else(|| memory.last_started(&session));
-        event.recalled = Recalled {
-            idle: idle_since.map(|at| started.saturating_duration_since(at)),
-            life: blocks.and_then(tail_life),
-            change: blocks
-                .zip(earlier.as_ref())
-                .and_then(|(list, earlier)| change(list, earlier, model)),
-            chars_per_token: memory.chars_per_token(&session, model),
-        };
-        if event.status == 0 || event.status >= 400 {
-            return;
-        }
-        if let Some(sample) = Sample::of(event) {
-            memory.learn(&session, model, sample);
-        }
-        memory.remember(&session, opening, started, seen);
+        event.recalled = recollection.recalled();
+        self.remember(recollection, event);
     }
 }
 
-fn hash_of(text: &String) -> u64 {
+fn hash_of(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

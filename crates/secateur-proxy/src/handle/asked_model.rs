@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use super::Arrival;
+use super::forwarding::Forwarding;
 use crate::limits::OverBudget;
 use crate::mechanic::models_in_body;
 use crate::refusal::Refusal;
@@ -19,17 +19,17 @@ use crate::wire::encoding::{DecodeError, Encoding, decode_watched};
 /// The key may not ask one of them, or which one it asks cannot be told.
 pub(super) async fn check_asked_model(
     shared: &Arc<Shared>,
-    arrival: &Arrival,
+    forwarding: &Forwarding,
     body: &Bytes,
 ) -> Result<(), Refusal> {
-    let workload = &arrival.workload;
+    let workload = &forwarding.workload;
     let (budget, started) = (workload.budget, Instant::now());
     let slot = shared
         .slots
         .acquire(&workload.name, budget.for_bytes(body.len()));
     let slot = slot.await.ok_or(Refusal::NoRoom)?;
-    let encoding = Encoding::of(&arrival.head.headers);
-    let (body, max_bytes) = (body.clone(), arrival.config.max_body_bytes);
+    let encoding = Encoding::of(&forwarding.head.headers);
+    let (body, max_bytes) = (body.clone(), forwarding.config.max_body_bytes);
     let byte_budget = Arc::clone(&shared.byte_budget);
     let reading = tokio::task::spawn_blocking(move || {
         let _slot = slot;
@@ -53,8 +53,8 @@ pub(super) async fn check_asked_model(
         Ok(Err(_)) | Err(_) => None,
     };
     match asked {
-        Some(names) if !names.is_empty() => arrival.grant.check_models(&names),
-        _ if !arrival.route.is_for_models => Ok(()),
+        Some(names) if !names.is_empty() => forwarding.grant.check_models(&names),
+        _ if !forwarding.route.is_for_models => Ok(()),
         _ => Err(Refusal::ModelUnreadable),
     }
 }

@@ -16,7 +16,7 @@ use crate::wire::request_body::Guarded;
 const MAX_BODY_BYTES: usize = 16 << 10;
 
 /// Whether a request is for this path, also below `/w/<workload>`.
-pub(crate) fn claims(request: &Request<Incoming>, path: &str) -> bool {
+pub(crate) fn claims<B>(request: &Request<B>, path: &str) -> bool {
     request.uri().path().ends_with(path)
         && Route::of(request.method(), request.uri(), request.headers()).path == path
 }

@@ -1,81 +1,75 @@
-//! The paths that the proxy answers itself: health, readiness, metrics.
+//! The paths that the proxy answers itself: health, readiness, metrics, status.
 
 use std::sync::atomic::Ordering;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use hyper::body::Incoming;
 
-use super::status::STATUS_PATH;
-use crate::access::Grant;
-use crate::config::Config;
-use crate::own_names::{host_of, is_known_host};
+use super::readers::may_read_metrics;
+use super::status::{STATUS_PATH, status};
 use crate::response_body::ClientBody;
 use crate::shared::Shared;
 use crate::surface::CONTENT_TYPE;
 
-/// Answers what is the proxy's own; `None`: the request is for an upstream.
-pub(crate) fn own_path(
-    shared: &Shared,
-    request: &Request<Incoming>,
-) -> Option<Response<ClientBody>> {
-    if request.method() != Method::GET {
-        return None;
-    }
-    let (status, kind, body) = match request.uri().path() {
-        STATUS_PATH => return Some(super::status::status(shared, request)),
-        "/healthz" => (StatusCode::OK, "text/plain", "ok\n".to_owned()),
-        "/readyz" if shared.is_draining.load(Ordering::Relaxed) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "text/plain",
-            "stopping\n".to_owned(),
-        ),
-        "/readyz" => (StatusCode::OK, "text/plain", readiness(shared)),
-        "/metrics" => {
-            let config = shared.config.load();
-            if may_read_metrics(shared, &config, request) {
-                (
-                    StatusCode::OK,
-                    CONTENT_TYPE,
-                    shared
-                        .surfaces
-                        .page(shared.byte_budget.used(), shared.ledger.as_ref()),
-                )
-            } else {
-                (
-                    StatusCode::UNAUTHORIZED,
-                    "text/plain",
-                    "a client key is needed; on loopback, one of this machine's own names will do\n".to_owned(),
-                )
-            }
+/// A path that the proxy answers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnPath {
+    /// `/healthz`
+    Health,
+    /// `/readyz`
+    Readiness,
+    /// `/metrics`
+    Metrics,
+    /// `/secateur/status`
+    Status,
+}
+
+impl OwnPath {
+    /// `None`: the path is not one of these.
+    pub(crate) fn of(method: &Method, path: &str) -> Option<Self> {
+        if method != Method::GET {
+            return None;
         }
-        _ => return None,
-    };
+        match path {
+            "/healthz" => Some(Self::Health),
+            "/readyz" => Some(Self::Readiness),
+            "/metrics" => Some(Self::Metrics),
+            STATUS_PATH => Some(Self::Status),
+            _ => None,
+        }
+    }
+
+    /// The response to a request for it.
+    pub(crate) fn respond<B>(self, shared: &Shared, request: &Request<B>) -> Response<ClientBody> {
+        match self {
+            Self::Health => plain(StatusCode::OK, "ok\n".to_owned()),
+            Self::Readiness if shared.is_draining.load(Ordering::Relaxed) => {
+                plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n".to_owned())
+            }
+            Self::Readiness => plain(StatusCode::OK, readiness(shared)),
+            Self::Metrics if may_read_metrics(shared, &shared.config.load(), request) => {
+                text(StatusCode::OK, CONTENT_TYPE, metrics(shared))
+            }
+            Self::Metrics => plain(
+                StatusCode::UNAUTHORIZED,
+                "a client key is needed; on loopback, one of this machine's own names will do\n"
+                    .to_owned(),
+            ),
+            Self::Status => status(shared, request),
+        }
+    }
+}
+
+fn plain(status: StatusCode, body: String) -> Response<ClientBody> {
+    text(status, "text/plain", body)
+}
+
+fn text(status: StatusCode, kind: &'static str, body: String) -> Response<ClientBody> {
     let mut response = Response::new(ClientBody::full(body));
     *response.status_mut() = status;
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Some(response)
-}
-
-/// Whoever is on this machine, or has a client key. A page of another name that resolves to this machine is not on it.
-pub(super) fn may_read_metrics(
-    shared: &Shared,
-    config: &Config,
-    request: &Request<Incoming>,
-) -> bool {
-    let (headers, uri) = (request.headers(), request.uri());
-    if config.is_loopback() {
-        let portal = config.portal.as_ref();
-        let names = portal.map_or(&[][..], |portal| &portal.hosts);
-        if is_known_host(host_of(headers, uri), true, names) {
-            return true;
-        }
-        if config.keys.is_empty() {
-            return false;
-        }
-    }
-    Grant::of(config, headers, uri.query(), &shared.limits).is_ok()
+    response
 }
 
 /// Requests are served whatever the ledger does, so its trouble is told and nothing more.
@@ -85,4 +79,9 @@ fn readiness(shared: &Shared) -> String {
         Some(trouble) => format!("ready\nledger: {trouble}\n"),
         None => "ready\n".to_owned(),
     }
+}
+
+fn metrics(shared: &Shared) -> String {
+    let buffered_bytes = shared.byte_budget.used();
+    shared.surfaces.page(buffered_bytes, shared.ledger.as_ref())
 }

@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
+use secateur_canary::{PastRequest, PostedScore};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::endpoint::{self as own_endpoint, answer};
 use crate::access::Grant;
-use crate::canary::PastRequest;
 use crate::response_body::ClientBody;
 use crate::route::Route;
 use crate::route::workload::named_workloads;
 use crate::shared::Shared;
+use crate::wire::identity::time_of;
 
 /// The path, also below `/w/<workload>`.
 const PATH: &str = "/v1/secateur/scores";
@@ -30,7 +31,7 @@ struct Posted {
 }
 
 /// Whether a request is about scores.
-pub(crate) fn claims(request: &Request<Incoming>) -> bool {
+pub(crate) fn claims<B>(request: &Request<B>) -> bool {
     own_endpoint::claims(request, PATH)
 }
 
@@ -91,7 +92,15 @@ pub(crate) async fn respond(
     };
     let score = shared
         .canary
-        .post_score(workload, &past.stack, &posted.request_id, posted.score)
+        .post_score(
+            &workload.canary,
+            PostedScore {
+                request: &posted.request_id,
+                since: time_of(&posted.request_id).unwrap_or_default(),
+                stack: &past.stack,
+                score: posted.score,
+            },
+        )
         .await;
     let body = json!({
         "request_id": posted.request_id,

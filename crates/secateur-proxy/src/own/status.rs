@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 
 use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
 use serde_json::json;
 
 use super::endpoint::answer;
-use super::paths::may_read_metrics;
+use super::readers::may_read_metrics;
 use crate::response_body::ClientBody;
 use crate::shared::Shared;
 
 /// The path.
-pub(crate) const STATUS_PATH: &str = "/secateur/status";
+pub(super) const STATUS_PATH: &str = "/secateur/status";
 
 /// The version, the workloads and whether clients need a key. For whoever may read the metrics.
-pub(super) fn status(shared: &Shared, request: &Request<Incoming>) -> Response<ClientBody> {
+pub(super) fn status<B>(shared: &Shared, request: &Request<B>) -> Response<ClientBody> {
     let config = shared.config.load();
     if !may_read_metrics(shared, &config, request) {
         let body = json!({ "error": "a client key is needed" });

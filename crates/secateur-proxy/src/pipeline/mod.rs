@@ -4,12 +4,13 @@
 //! Fail-open: a link that errs, panics or takes too long sends the original out. The chain runs on a
 //! thread of its own, so that it cannot hold up other requests.
 
-mod decide;
+mod timed;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use secateur_canary::{EnabledMechanics, Overrides};
 use secateur_core::Dialect;
 use secateur_core::cost::Terms;
 use secateur_core::internal::edit::{Action, Target};
@@ -19,9 +20,8 @@ use secateur_core::report::{Report, Verdict};
 use secateur_core::summary::{Summaries, WantedSummary};
 use secateur_core::{Candidates, Outcome, Request, prune};
 
-pub(crate) use self::decide::{Decided, Encoded, decide};
+pub(crate) use self::timed::{ChainRun, Encoded, run_within_budget};
 use crate::audit::{ChainTime, FailOpen, Mechanic, Step, SummaryOutcome, reason_name};
-use crate::canary::{Allowance, Orders, session_key};
 use crate::config::Workload;
 use crate::mechanic::{RouteDecision, route_in_body};
 use crate::summary::Scoped;
@@ -54,8 +54,8 @@ pub(crate) struct Job {
     pub(crate) is_wrapped: bool,
     pub(crate) workload: Arc<Workload>,
     pub(crate) engine: Arc<dyn Engine>,
-    /// What stands over the workload's configuration.
-    pub(crate) orders: Orders,
+    /// What overrides the workload's configuration.
+    pub(crate) overrides: Overrides,
     /// Summaries that a model made, where the policy wants them.
     pub(crate) summaries: Option<Scoped>,
 }
@@ -122,8 +122,8 @@ struct Offers {
 }
 
 impl Offers {
-    fn of(job: &Job, allowance: &Allowance<'_>) -> Self {
-        let may = |mechanic| allowance.off(mechanic).is_none();
+    fn of(job: &Job, enabled: &EnabledMechanics<'_>) -> Self {
+        let may = |mechanic| enabled.off(mechanic).is_none();
         let schema = job.workload.schema.as_ref().filter(|_| may(Mechanic::M8));
         // The model of a wrapped body is named outside of it.
         let routes = job.workload.routes.as_ref();
@@ -135,9 +135,9 @@ impl Offers {
         }
     }
 
-    fn candidates(&self, workload: &Workload, allowance: &Allowance<'_>) -> Candidates {
+    fn candidates(&self, workload: &Workload, enabled: &EnabledMechanics<'_>) -> Candidates {
         let is_routed = matches!(self.route, Some(RouteDecision::To(_)));
-        let may = |mechanic| allowance.off(mechanic).is_none();
+        let may = |mechanic| enabled.off(mechanic).is_none();
         Candidates {
             opted_in: MechanicSet::EMPTY
                 .with(Mechanic::M1, workload.routes.is_some() && may(Mechanic::M1))
@@ -152,20 +152,24 @@ impl Offers {
 /// Runs the chain over one body, on the thread of the caller. Who may do what is settled by the
 /// engine's claim, for the mechanics of both crates.
 pub(crate) fn run(job: &Job) -> Decision {
-    let (workload, orders) = (&job.workload, &job.orders);
-    let asked = orders.session.as_deref();
-    let session = session_key(&workload.name, asked, &job.body, job.dialect);
-    let allowance = Allowance::of(workload, &orders.controls, session.as_deref());
-    let offers = Offers::of(job, &allowance);
+    let workload = &job.workload;
+    let enabled = EnabledMechanics::of(
+        &workload.canary,
+        workload.configured(),
+        &job.overrides,
+        &job.body,
+        job.dialect,
+    );
+    let offers = Offers::of(job, &enabled);
     let request = Request {
         dialect: Some(job.dialect),
         model: job.path_model.as_deref(),
-        others: offers.candidates(workload, &allowance),
+        others: offers.candidates(workload, &enabled),
         summaries: job.summaries.as_ref().map(|known| known as &dyn Summaries),
         ..Request::default()
     };
     let off = Policy::default();
-    let policy = allowance.policy().unwrap_or(&off);
+    let policy = enabled.policy().unwrap_or(&off);
     let outcome = job.engine.prune(&job.body, &request, policy);
     let mut decision = Decision {
         body: match outcome.body {
@@ -173,8 +177,8 @@ pub(crate) fn run(job: &Job) -> Decision {
             Cow::Borrowed(_) => None,
         },
         failed_open: outcome.error.map(|_| FailOpen::Engine),
-        session,
-        held_out: allowance.held_out,
+        session: enabled.session.clone(),
+        held_out: enabled.is_held_out,
         wanted: outcome.wanted,
         ..Decision::default()
     };
@@ -193,7 +197,7 @@ pub(crate) fn run(job: &Job) -> Decision {
         .as_deref()
         .map(|model| policy.terms(Some(model), Some(job.dialect)));
     for step in &mut decision.steps {
-        if let Some(reason) = allowance.off(step.mechanic) {
+        if let Some(reason) = enabled.off(step.mechanic) {
             step.skipped = Some(reason.into());
         }
     }

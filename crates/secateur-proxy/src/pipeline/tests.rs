@@ -101,12 +101,15 @@ fn long() -> Bytes {
 
 async fn decided(job: Job, slots: &Slots) -> Decision {
     let plenty = ByteBudget::new(1 << 30);
-    decide(job, None, slots, &plenty).await.unwrap().decision
+    run_within_budget(job, None, slots, &plenty)
+        .await
+        .unwrap()
+        .decision
 }
 
 fn job(body: Bytes, workload: Arc<Workload>) -> Job {
     Job {
-        orders: Orders::default(),
+        overrides: Overrides::default(),
         body,
         is_wrapped: false,
         dialect: Dialect::OpenaiChat,
@@ -308,7 +311,9 @@ async fn decoding_counts() {
     let bomb = gzipped(&vec![b'x'; 24 << 20]);
     let job = job(bomb, Arc::new(short));
     let plenty = ByteBudget::new(64 << 20);
-    let decided = decide(job, GZIPPED, &Slots::new(1), &plenty).await.unwrap();
+    let decided = run_within_budget(job, GZIPPED, &Slots::new(1), &plenty)
+        .await
+        .unwrap();
     assert_eq!(decided.decision.failed_open, Some(FailOpen::OverBudget));
     let time = decided.decision.time.unwrap();
     assert!(time.body_bytes < 24 << 20, "{time:?}");
@@ -320,12 +325,14 @@ async fn a_decoded_body_and_a_changed_one_need_room() {
     let (packed, slots) = (job(gzipped(&body), prunes()), Slots::new(1));
     for bytes in [body.len() - 1, body.len()] {
         let small = ByteBudget::new(bytes);
-        let decided = decide(packed.clone(), GZIPPED, &slots, &small).await;
+        let decided = run_within_budget(packed.clone(), GZIPPED, &slots, &small).await;
         assert_eq!(decided.unwrap_err(), OverBudget);
         assert_eq!(small.used(), 0);
     }
     let enough = ByteBudget::new(body.len() * 2);
-    let decided = decide(packed, GZIPPED, &slots, &enough).await.unwrap();
+    let decided = run_within_budget(packed, GZIPPED, &slots, &enough)
+        .await
+        .unwrap();
     let changed = decided.decision.body.as_ref().unwrap().len();
     assert_eq!(decided.body.as_ref(), Some(&body));
     assert_eq!(enough.used(), body.len() + changed);

@@ -2,6 +2,7 @@
 
 mod accept;
 mod connection;
+mod endpoint;
 mod reload;
 mod respond;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
+use secateur_canary::{Canary, CanaryParts, CanaryStore, MemoryStore, Reporter};
 use secateur_ledger::Ledger;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -21,7 +23,7 @@ use self::reload::{keep_until_restart, taken_away};
 use crate::access::RateLimits;
 use crate::audit::UntouchedRequests;
 use crate::audit::{AuditSink, NoSink};
-use crate::canary::{Canary, CanaryStore, MemoryStore};
+use crate::canary::CanaryCalls;
 use crate::capture::Capture;
 use crate::config::{Config, LiveConfig};
 use crate::conversations::Conversations;
@@ -160,14 +162,13 @@ impl Proxy {
             model_names: ModelNames::default(),
             untouched,
         });
-        let answers_within = config.timeouts.response_head;
         let shared = Arc::new(Shared {
-            canary: Arc::new(Canary::new(
-                canary,
-                client.clone(),
-                Arc::clone(&surfaces),
-                answers_within,
-            )),
+            canary: Arc::new(Canary::new(CanaryParts {
+                store: canary,
+                upstream: Arc::new(CanaryCalls(client.clone())),
+                reporter: Arc::clone(&surfaces) as Arc<dyn Reporter>,
+                response_timeout: config.timeouts.response_head,
+            })),
             conversations: Conversations::default(),
             config: live,
             capture: ledger

@@ -2,7 +2,9 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::audit::{AuditEvent, Mechanic};
+use secateur_core::report::Report;
+
+use crate::audit::{Mechanic, Untouched, stack_name};
 use crate::wire::headers::WORKLOAD_HEADER;
 
 /// Names the request in logs and the audit.
@@ -16,34 +18,47 @@ pub(crate) const UNTOUCHED_HEADER: HeaderName = HeaderName::from_static("x-secat
 /// On every response to a request that M7 pruned.
 pub(crate) const PRUNED_HEADER: HeaderName = HeaderName::from_static("x-tessera-context-pruned");
 
+/// What is known of a request when the response's head goes out.
+pub(crate) struct HeadFacts<'f> {
+    pub(crate) id: &'f str,
+    pub(crate) workload: &'f str,
+    /// Why it passed untouched, where its address is the reason.
+    pub(crate) untouched: Option<&'f Untouched>,
+    /// Whether the mechanics were to read it.
+    pub(crate) is_read: bool,
+    /// The mechanics that changed it, sorted.
+    pub(crate) stack: &'f [&'static str],
+    /// Characters of the body that came in and of the one that went out.
+    pub(crate) chars: Option<(u64, u64)>,
+    /// What the engine did.
+    pub(crate) report: Option<&'f Report>,
+}
+
 /// Adds what is known when the response's head goes out.
-pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
+pub(crate) fn stamp(headers: &mut HeaderMap, facts: &HeadFacts<'_>) {
     let mut set = |name: HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name, value);
         }
     };
-    set(REQUEST_ID_HEADER, &event.id);
-    if let Some(untouched) = &event.untouched {
-        set(WORKLOAD_HEADER, &event.workload);
+    set(REQUEST_ID_HEADER, facts.id);
+    if let Some(untouched) = facts.untouched {
+        set(WORKLOAD_HEADER, facts.workload);
         set(UNTOUCHED_HEADER, untouched.name());
     }
-    if event.steps.is_empty() && event.failed_open.is_none() {
+    if !facts.is_read {
         return;
     }
-    set(STACK_HEADER, &event.stack_name());
-    if let (Some(before), Some(after)) = (event.chars_before, event.chars_after) {
+    set(STACK_HEADER, &stack_name(facts.stack));
+    if let Some((before, after)) = facts.chars {
         let saved = before.saturating_sub(after);
         set(
             RECEIPT_HEADER,
             &format!("chars_before={before},chars_after={after},chars_saved={saved}"),
         );
     }
-    if let Some(report) = event
-        .report
-        .as_deref()
-        .filter(|_| event.fired(Mechanic::M7))
-    {
+    let is_pruned = facts.stack.contains(&Mechanic::M7.name());
+    if let Some(report) = facts.report.filter(|_| is_pruned) {
         let (removed, kept) = (report.turns_removed, report.rag_kept);
         set(
             PRUNED_HEADER,
@@ -54,14 +69,10 @@ pub(crate) fn stamp(headers: &mut HeaderMap, event: &AuditEvent) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use secateur_core::policy::Policy;
     use secateur_core::{Request, prune};
 
     use super::*;
-    use crate::config::Provider;
-
     #[test]
     fn the_header_tells_how_many_chunks_of_a_rag_context_stay() {
         let chunk = |text: &str| format!("<document>{}</document>", format!("{text} ").repeat(40));
@@ -85,15 +96,17 @@ mod tests {
         let report = prune(body.to_string().as_bytes(), &Request::default(), &policy).report;
         assert!(report.rag_dropped > 0, "{:?}", report.left);
         let expected = format!("turns_removed=0,rag_kept={}", report.rag_kept);
-        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Openai, None);
-        event.stack = vec!["m7"];
-        event.steps = vec![crate::audit::Step {
-            mechanic: Mechanic::M7,
-            skipped: None,
-        }];
-        event.report = Some(Arc::new(report));
+        let facts = HeadFacts {
+            id: "r",
+            workload: "w",
+            untouched: None,
+            is_read: true,
+            stack: &["m7"],
+            chars: None,
+            report: Some(&report),
+        };
         let mut headers = HeaderMap::new();
-        stamp(&mut headers, &event);
+        stamp(&mut headers, &facts);
         assert_eq!(headers[PRUNED_HEADER], expected);
     }
 }

@@ -15,7 +15,7 @@ mod short_line;
 
 use std::sync::Arc;
 
-pub(crate) use headers::stamp;
+pub(crate) use headers::{HeadFacts, stamp};
 pub(crate) use ledger::watch as watch_ledger;
 pub use ledger_sink::LedgerSink;
 pub use log::{Captured, Field, Log};
@@ -85,13 +85,13 @@ impl Surfaces {
     }
 
     /// Logs and traces have the model's name as the client gave it, what stays has not.
-    pub(crate) fn record(&self, event: &mut AuditEvent) {
-        lines::write(&self.log, event);
+    pub(crate) fn record(&self, mut event: AuditEvent) {
+        lines::write(&self.log, &event);
         if let Some(traces) = &self.traces {
-            traces.record(event);
+            traces.record(&event);
         }
-        self.model_names.settle(event);
-        self.metrics.record(event);
-        self.sink.record(event);
+        self.model_names.settle(&mut event);
+        self.metrics.record(&event);
+        self.sink.record(&event);
     }
 }

@@ -113,7 +113,8 @@ mod tests {
 
     fn settled(names: &ModelNames, name: &str, status: u16, day: u64) -> Option<String> {
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(day * 86_400);
-        let mut event = AuditEvent::at(at, "r".into(), "w".into(), Provider::Openai, None);
+        let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Openai, None);
+        event.at = at;
         event.model = Some(name.to_owned());
         event.upstream_status = Some(status);
         event.ended = Ended::Complete;

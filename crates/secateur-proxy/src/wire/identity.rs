@@ -56,14 +56,6 @@ pub(crate) fn time_of(id: &str) -> Option<i64> {
     i64::from_str_radix(id.get(..TIME_DIGITS)?, 16).ok()
 }
 
-/// What tells a request's id from all others, as a number. `None`: no request has this id.
-pub(crate) fn number_of(id: &str) -> Option<u64> {
-    let fresh = id
-        .get(TIME_DIGITS..)
-        .filter(|fresh| fresh.len() == FRESH_DIGITS)?;
-    u64::from_str_radix(fresh, 16).ok()
-}
-
 /// Trace id and parent span of a `traceparent` header.
 pub(crate) fn trace_of(value: &str) -> Option<(String, String)> {
     let mut parts = value.split('-');
@@ -91,9 +83,7 @@ mod tests {
             .unwrap()
             .as_millis();
         assert_eq!(first[..11], format!("{:011x}", millis));
-        let number = number_of(&first).unwrap();
-        assert_eq!(first[11..], format!("{number:016x}"));
-        assert_eq!(number_of("posted by somebody"), None);
+        assert_eq!(time_of(&first), Some(millis as i64));
         let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert!(trace_of(trace).is_some());
         assert_eq!(trace_of("00-xyz-1-01"), None);

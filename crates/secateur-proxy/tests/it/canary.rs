@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use secateur_canary::{MemoryStore, STACK_OF_ORIGINALS};
 use secateur_core::Dialect;
 use secateur_ledger::Score;
 use secateur_mock::{Mock, MockOptions, Received, Scripted};
-use secateur_proxy::canary::{MemoryStore, STACK_OF_ORIGINALS};
 use serde_json::json;
 
 use crate::stage::{PRUNES, Stage, conversation, path};
@@ -427,7 +427,7 @@ async fn what_shadow_calls_cost_is_recorded_call_by_call() {
     let (stage, store) = stage_with(&watched(keys), MockOptions::default()).await;
     let ids = [one_request(&stage).await, one_request(&stage).await];
     scores(&store, 2).await;
-    let calls = store.spending();
+    let calls = stage.events.spending();
     let mut found: Vec<&str> = calls.iter().map(|call| &*call.id).collect();
     found.sort_unstable();
     let mut wanted: Vec<String> = ids
@@ -455,7 +455,7 @@ async fn what_shadow_calls_cost_is_recorded_call_by_call() {
 #[tokio::test]
 async fn a_scorer_that_cannot_run_is_told_once_and_costs_no_more_calls() {
     let keys = "sample_pct = 100\nmax_concurrent = 64\nscorer = { command = [\"/nope/judge\"] }";
-    let (stage, store) = stage_with(&watched(keys), MockOptions::default()).await;
+    let (stage, _) = stage_with(&watched(keys), MockOptions::default()).await;
     for n in 1..=5 {
         one_request(&stage).await;
         shadows(&stage, "scorer-unreachable", n).await;
@@ -465,7 +465,7 @@ async fn a_scorer_that_cannot_run_is_told_once_and_costs_no_more_calls() {
         shadows(&stage, "scorer-rests", n).await;
     }
     assert_eq!(stage.mock.requests(), 25 + 5, "each rest saves a call");
-    assert_eq!(store.spending().len(), 5);
+    assert_eq!(stage.events.spending().len(), 5);
     let log = stage.log.text();
     for event in ["\"scorer_failed\"", "\"scorer_rests\""] {
         assert_eq!(log.matches(event).count(), 1, "{event} {log}");

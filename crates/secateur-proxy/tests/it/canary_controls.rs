@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use secateur_canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 use secateur_core::Dialect;
 use secateur_ledger::{
-    Controls, Ledger, LedgerOptions, Retired, Score, Spending, StackEvent, StackEventKind, Switch,
+    Controls, Ledger, LedgerOptions, Retired, Score, StackEvent, StackEventKind, Switch,
 };
 use secateur_mock::{MockOptions, Received, Scripted};
 use secateur_proxy::audit::AuditEvent;
-use secateur_proxy::canary::{CanaryStore, Later, MemoryStore, PastRequest, StoreError};
 use secateur_proxy::{LedgerSink, Proxy, ProxyParts, hash_key};
 use serde_json::json;
 
@@ -448,10 +448,6 @@ fn away<T: Send + 'static>() -> Later<'static, T> {
 impl CanaryStore for Away {
     fn record_score(&self, score: Score) {
         self.0.record_score(score);
-    }
-
-    fn record_spending(&self, call: Spending) {
-        self.0.record_spending(call);
     }
 
     fn scores<'s>(&'s self, _: &'s str, _: &'s str, _: i64, _: u32) -> Later<'s, Vec<Score>> {

@@ -17,17 +17,24 @@ use secateur_proxy::config::LogFormat;
 use secateur_proxy::{Captured, Config, Log, Proxy, ProxyParts};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Events(Arc<Mutex<Vec<AuditEvent>>>);
+pub(crate) struct Events(Arc<Mutex<Vec<AuditEvent>>>, Arc<Mutex<Vec<Spending>>>);
 
 impl AuditSink for Events {
     fn record(&self, event: &AuditEvent) {
         self.0.lock().unwrap().push(event.clone());
     }
 
-    fn record_spending(&self, _: Spending) {}
+    fn record_spending(&self, spending: Spending) {
+        self.1.lock().unwrap().push(spending);
+    }
 }
 
 impl Events {
+    /// What the proxy's own calls cost so far.
+    pub(crate) fn spending(&self) -> Vec<Spending> {
+        self.1.lock().unwrap().clone()
+    }
+
     /// The events so far, once there are `count` of them.
     pub(crate) async fn wait(&self, count: usize) -> Vec<AuditEvent> {
         for _ in 0..500 {

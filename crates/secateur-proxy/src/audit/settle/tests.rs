@@ -15,7 +15,7 @@ fn a_receipt_bills_each_kind_of_token_at_its_own_price() {
         output_tokens: Some(10_000),
         ..Usage::default()
     });
-    event.settle();
+    event = event.settle();
     // 0.1 M at 1.00, 0.5 M at 0.10, 0.4 M at 1.25, 0.01 M at 5.00.
     let usd = event.receipt.billed_usd.unwrap();
     assert!((usd - (0.1 + 0.05 + 0.5 + 0.05)).abs() < 1e-9, "{usd}");
@@ -44,14 +44,14 @@ fn pruned(settings: &[String]) -> Report {
 fn a_receipt_predicts_the_cost_with_the_cut_and_without() {
     let mut event = AuditEvent::new("r".into(), "w".into(), Provider::Anthropic, None);
     event.report = Some(Arc::new(pruned(&[])));
-    event.settle();
+    event = event.settle();
     let predicted = event.receipt.predicted.unwrap();
     assert!(predicted.predicted_input_tokens_after < predicted.predicted_input_tokens_before / 2);
     assert!(predicted.predicted_usd_with.unwrap() > 0.0);
     assert!(predicted.break_even_turns.unwrap() > 0.0);
     assert!(predicted.first_edit_at.is_some());
     event.retried_original = true;
-    event.settle();
+    event = event.settle();
     assert_eq!(event.receipt.predicted, None, "the original went out");
 }
 
@@ -64,7 +64,7 @@ fn the_policys_prices_count_on_both_sides_of_a_receipt() {
         input_tokens: Some(1_000_000),
         ..Usage::default()
     });
-    event.settle();
+    event = event.settle();
     assert!((event.receipt.billed_usd.unwrap() - 10.0).abs() < 1e-9);
     let predicted = event.receipt.predicted.unwrap();
     assert_eq!(predicted.prices, secateur_core::cost::PriceSource::Policy);
@@ -99,7 +99,7 @@ fn a_routed_request_is_predicted_at_the_prices_of_both_models_and_saves_the_diff
         output_tokens: Some(100),
         ..Usage::default()
     });
-    event.settle();
+    event = event.settle();
     let predicted = event.receipt.predicted.unwrap();
     // 40 tokens at 5.00 and at 1.00.
     assert!((predicted.predicted_usd_without.unwrap() - 40.0 * 5.0 / 1e6).abs() < 1e-12);
@@ -120,7 +120,7 @@ fn what_a_schema_adds_to_the_body_is_predicted_and_counted_against_it() {
         input_tokens: Some(140),
         ..Usage::default()
     });
-    event.settle();
+    event = event.settle();
     let predicted = event.receipt.predicted.unwrap();
     assert_eq!(predicted.predicted_input_tokens_before, 40);
     assert_eq!(predicted.predicted_input_tokens_after, 140);
@@ -149,7 +149,7 @@ fn a_pause_that_outlives_the_cache_is_told_by_a_read_that_did_not_come() {
             cache_write_tokens: Some(50_000 - read),
             ..Usage::default()
         });
-        event.settle();
+        event = event.settle();
         event.receipt.saved_usd.unwrap()
     };
     let warm = cut(Some(60), 0);

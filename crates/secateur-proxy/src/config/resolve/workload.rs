@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use secateur_canary::WatchedWorkload;
 use secateur_core::policy::Policy;
 use secateur_core::recall::Recall;
 
@@ -58,10 +59,14 @@ impl Reader<'_> {
             }
             Arc::new(policy)
         });
+        let shared_name: Arc<str> = name.into();
         Ok(Workload {
-            holdout_pct: lent.percent("holdout_pct", raw.holdout_pct.take(), 0.0)?,
-            canary: Arc::new(lent.canary(raw.canary.take())?),
-            name: name.into(),
+            canary: Arc::new(WatchedWorkload {
+                name: Arc::clone(&shared_name),
+                holdout_pct: lent.percent("holdout_pct", raw.holdout_pct.take(), 0.0)?,
+                options: Arc::new(lent.canary(raw.canary.take())?),
+            }),
+            name: shared_name,
             provider: raw.provider,
             upstreams: self.upstreams(&raw.upstream, defaults)?,
             policy,

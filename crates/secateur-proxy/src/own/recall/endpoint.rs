@@ -18,7 +18,7 @@ use crate::route::workload::{named_workloads, pick_workload};
 use crate::shared::Shared;
 
 /// Whether a request asks for a text.
-pub(crate) fn claims(request: &Request<Incoming>) -> bool {
+pub(crate) fn claims<B>(request: &Request<B>) -> bool {
     own_endpoint::claims(request, PATH)
 }
 

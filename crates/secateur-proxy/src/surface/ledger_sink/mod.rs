@@ -185,7 +185,8 @@ mod tests {
     fn event(number: u64) -> AuditEvent {
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_794_787_200_000 + number);
         let id = format!("{:011x}{number:016x}", millis(at));
-        let mut event = AuditEvent::at(at, id, "w".into(), Provider::Openai, None);
+        let mut event = AuditEvent::new(id, "w".into(), Provider::Openai, None);
+        event.at = at;
         event.model = Some("gpt-5".into());
         event.status = 200;
         event.upstream_status = Some(200);
@@ -217,7 +218,7 @@ mod tests {
             cache_read_tokens: Some(7_500),
             ..Usage::default()
         });
-        event.settle();
+        let event = event.settle();
         let plan = Plan {
             report: event.report.as_deref().unwrap(),
             cache_read: event.receipt.cache_read,

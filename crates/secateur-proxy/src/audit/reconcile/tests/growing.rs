@@ -280,7 +280,7 @@ fn run(case: &Case) -> Outcome {
                 processes[at] = Conversations::default();
             }
             processes[at].observe(&mut event, Some(&blocks), started);
-            event.settle();
+            event = event.settle();
             outcome.claimed_usd[at] += event.receipt.saved_usd.unwrap();
             if at == 0 {
                 let read = event.receipt.cache_read.unwrap();
