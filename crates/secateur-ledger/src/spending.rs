@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
-use crate::listing::{Sql, all_of, series_terms};
 use crate::moment::{DAY_MS, day_of};
-use crate::query::{Filter, GroupBy, Totals};
 use crate::row::Millis;
 use crate::store::{Store, Table, Value};
 
@@ -139,56 +137,4 @@ pub(crate) fn by_day(
         })
     };
     store.query(&sql, &asked)?.into_iter().map(one).collect()
-}
-
-/// The same groups as the sums of rows have, with nothing but what was spent. A list of trouble has none: a call is no
-/// request of a client.
-pub(crate) fn totals(
-    store: &mut dyn Store,
-    filter: &Filter,
-    by: GroupBy,
-) -> Result<Vec<Totals>, LedgerError> {
-    if filter.only_trouble {
-        return Ok(Vec::new());
-    }
-    let mut sql = Sql::default();
-    let mut terms = series_terms(&mut sql, filter);
-    if let Some(since) = filter.since {
-        terms.push(format!("at_ms >= {}", sql.bind(Value::Int(since))));
-    }
-    if let Some(until) = filter.until {
-        terms.push(format!("at_ms < {}", sql.bind(Value::Int(until))));
-    }
-    if let Some(session) = &filter.session {
-        let session = sql.bind(Value::owned(session.as_str()));
-        terms.push(format!(
-            "request_id IN (SELECT id FROM audit WHERE session = {session})"
-        ));
-    }
-    let group = match by {
-        GroupBy::Day => format!("CAST(at_ms / {DAY_MS} AS TEXT)"),
-        other => other.column().unwrap_or("''").into(),
-    };
-    let text = format!(
-        "SELECT {group}, COALESCE(SUM(usd), 0.0) FROM spending{} GROUP BY 1",
-        all_of(&terms)
-    );
-    let one = |values: Vec<Value<'_>>| {
-        let mut from = values.into_iter();
-        let mut take = || from.next().unwrap_or(Value::Null);
-        let group = take().into_text()?;
-        Ok(Totals {
-            group: match by {
-                GroupBy::Day => day_of(group.parse().unwrap_or(0) * DAY_MS),
-                _ => group,
-            },
-            spent_usd: take().into_real()?,
-            ..Totals::default()
-        })
-    };
-    store
-        .query(&text, &sql.values)?
-        .into_iter()
-        .map(one)
-        .collect()
 }

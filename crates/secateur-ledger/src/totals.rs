@@ -8,7 +8,6 @@ use crate::listing::{Sql, Towards, all_of, row_terms, series_terms};
 use crate::moment::{DAY_MS, day_of};
 use crate::query::{Filter, GroupBy, Totals};
 use crate::row::Millis;
-use crate::spending;
 use crate::store::{Store, Value};
 use crate::sums::{self, SUMS};
 
@@ -114,11 +113,7 @@ fn from_rows(
     let mut terms = series_terms(&mut sql, filter);
     terms.extend(row_terms(&mut sql, filter, None, Towards::Older));
     let sums: Vec<String> = SUMS.iter().map(|sum| sum.sql(sum.of_row)).collect();
-    let group = match by {
-        GroupBy::Day => format!("CAST(at_ms / {DAY_MS} AS TEXT)"),
-        GroupBy::Key => "COALESCE(key_name, '')".into(),
-        other => other.column().unwrap_or("''").into(),
-    };
+    let group = group_of_row(by);
     let text = format!(
         "SELECT {group}, {} FROM audit{}{}",
         sums.join(", "),
@@ -127,16 +122,69 @@ fn from_rows(
     );
     for found in store.query(&text, &sql.values)? {
         let mut totals = sums::read(found)?;
-        if by == GroupBy::Day {
-            let number: Millis = totals.group.parse().unwrap_or(0);
-            totals.group = day_of(number * DAY_MS);
-        }
+        totals.group = group_name(by, totals.group);
         add(groups, &totals);
     }
-    for spent in spending::totals(store, filter, by)? {
+    from_spending(store, filter, by, groups)
+}
+
+/// What was spent, in the same groups. A list of trouble has none of it: a call is no request of a client.
+fn from_spending(
+    store: &mut dyn Store,
+    filter: &Filter,
+    by: GroupBy,
+    groups: &mut Groups,
+) -> Result<(), LedgerError> {
+    if filter.only_trouble {
+        return Ok(());
+    }
+    let mut sql = Sql::default();
+    let mut terms = series_terms(&mut sql, filter);
+    if let Some(since) = filter.since {
+        terms.push(format!("at_ms >= {}", sql.bind(Value::Int(since))));
+    }
+    if let Some(until) = filter.until {
+        terms.push(format!("at_ms < {}", sql.bind(Value::Int(until))));
+    }
+    if let Some(session) = &filter.session {
+        let session = sql.bind(Value::owned(session.as_str()));
+        terms.push(format!(
+            "request_id IN (SELECT id FROM audit WHERE session = {session})"
+        ));
+    }
+    let group = group_of_row(by);
+    let text = format!(
+        "SELECT {group}, COALESCE(SUM(usd), 0.0) FROM spending{} GROUP BY 1",
+        all_of(&terms)
+    );
+    for found in store.query(&text, &sql.values)? {
+        let mut values = found.into_iter();
+        let mut take = || values.next().unwrap_or(Value::Null);
+        let spent = Totals {
+            group: group_name(by, take().into_text()?),
+            spent_usd: take().into_real()?,
+            ..Totals::default()
+        };
         add(groups, &spent);
     }
     Ok(())
+}
+
+/// What a row with a time and a key is grouped by, in SQL.
+fn group_of_row(by: GroupBy) -> String {
+    match by {
+        GroupBy::Day => format!("CAST(at_ms / {DAY_MS} AS TEXT)"),
+        GroupBy::Key => "COALESCE(key_name, '')".into(),
+        other => other.column().unwrap_or("''").into(),
+    }
+}
+
+/// The group's name: a day comes as its number.
+fn group_name(by: GroupBy, found: String) -> String {
+    match by {
+        GroupBy::Day => day_of(found.parse::<Millis>().unwrap_or(0) * DAY_MS),
+        _ => found,
+    }
 }
 
 /// `HAVING` keeps a single group without rows away.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use secateur_ledger::{CaptureLimits, CapturedCut, Ledger, LedgerError, Purpose, Recalled};
+use secateur_ledger::{
+    CaptureLimits, CapturedCut, Filter, GroupBy, Ledger, LedgerError, Purpose, Recalled,
+};
 
 use crate::suite::{MONDAY, open};
 use crate::{DAY_MS, settled, wall_clock};
@@ -123,6 +125,34 @@ pub(crate) async fn comparisons_and_ended_sessions_are_kept(url: &str, folder: &
                 .collect::<Vec<_>>()
         }
     };
+    // Six calls in three days: all of them, by workload, and from noon of the first day on.
+    let spent = |filter: Filter, by| {
+        let ledger = ledger.clone();
+        async move {
+            let totals = ledger.totals(&filter, by).await.unwrap();
+            let one = |totals: secateur_ledger::Totals| (totals.group, totals.spent_usd);
+            totals.into_iter().map(one).collect::<Vec<_>>()
+        }
+    };
+    let noon = Filter {
+        since: Some(MONDAY + DAY_MS / 2),
+        ..Filter::default()
+    };
+    assert_eq!(
+        spent(Filter::default(), GroupBy::All).await,
+        [(String::new(), 3.0)]
+    );
+    let by_workload = [("agent".to_owned(), 2.5), ("chat".to_owned(), 0.5)];
+    assert_eq!(
+        spent(Filter::default(), GroupBy::Workload).await,
+        by_workload
+    );
+    let from_noon: f64 = spent(noon, GroupBy::Day)
+        .await
+        .iter()
+        .map(|day| day.1)
+        .sum();
+    assert_eq!(from_noon, 2.5);
     let line = |day: &str, workload: &str, calls: u64| {
         (
             day.to_owned(),
