@@ -1,13 +1,9 @@
 //! The questions in `docs/ledger.md` run on both databases as they stand there, and its list of columns is complete.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod suite;
-
+use crate::suite::{open, row};
 use secateur_ledger::testing::Postgres;
-use suite::{open, row};
 
-const PAGE: &str = include_str!("../../../docs/ledger.md");
+const PAGE: &str = include_str!("../../../../docs/ledger.md");
 
 fn questions() -> Vec<&'static str> {
     let blocks = PAGE.split("```sql\n").skip(1);

@@ -1,17 +1,11 @@
 //! What the ledger writes is for its owner alone, whatever the umask, and what an earlier version left wider is narrowed.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod burst;
-mod suite;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use burst::row;
-use suite::open;
+use crate::burst::row;
+use crate::suite::open;
 
 /// Everything below a folder that somebody else could open, with its mode.
 fn open_to_others(folder: &Path) -> Vec<String> {

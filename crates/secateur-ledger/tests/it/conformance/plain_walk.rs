@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use secateur_ledger::{After, Filter, GroupBy, Ledger, Row, Totals};
 
+use super::{DAY_MS, filled, settled};
 use crate::suite::MONDAY;
-use crate::{DAY_MS, filled, settled};
 
 /// The filter in plain words.
 pub(crate) fn fits(filter: &Filter, row: &Row) -> bool {

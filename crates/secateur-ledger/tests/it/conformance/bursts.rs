@@ -2,9 +2,9 @@
 
 use secateur_ledger::{After, Filter, Ledger, Row, id_time};
 
+use super::plain_walk::{fits, has_these_pages, has_these_sums, newest_first, without_plans};
+use super::settled;
 use crate::burst;
-use crate::plain_walk::{fits, has_these_pages, has_these_sums, newest_first, without_plans};
-use crate::settled;
 use crate::suite::open;
 
 async fn filled(url: &str, folder: &std::path::Path) -> (Ledger, Vec<Row>) {

@@ -2,23 +2,18 @@
 //!
 //! Load comes from child processes: this test program again, with one test selected by name.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
-
-mod burst;
-mod suite;
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use burst::row;
+use crate::burst::row;
+use crate::suite::open;
 use secateur_ledger::testing::Postgres;
 use secateur_ledger::{Filter, GroupBy, Ledger, LedgerStats};
-use suite::open;
 
-const CHILD: &str = "a_process_under_load";
+const CHILD: &str = "faults::a_process_under_load";
 
 /// Not a test of its own: what children run. Prints each number once it is recorded.
 #[tokio::test(flavor = "multi_thread")]

@@ -1,16 +1,12 @@
 //! What is cleared away, and by whom.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod suite;
-
 use std::time::Duration;
 
+use crate::suite::{open, options, row};
 use secateur_ledger::moment::{DAY_MS, now};
 use secateur_ledger::{
     CaptureLimits, CapturedCut, Filter, Ledger, LedgerOptions, Recalled, Row, id_time,
 };
-use suite::{open, options, row};
 
 const WEEKS: CaptureLimits = CaptureLimits {
     max_bytes: 1 << 20,

@@ -1,15 +1,11 @@
 //! Databases that are not a ledger of this version: what is said of them, and that rows wait meanwhile.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod suite;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::suite::{open, options, row};
 use secateur_ledger::testing::{Postgres, eventually};
 use secateur_ledger::{Filter, Ledger, LedgerError};
-use suite::{open, options, row};
 
 fn run_in(url: &str, sql: &str) {
     if let Some(path) = url.strip_prefix("sqlite:") {

@@ -6,8 +6,8 @@ use secateur_ledger::{
     CaptureLimits, CapturedCut, Filter, GroupBy, Ledger, LedgerError, Purpose, Recalled,
 };
 
+use super::{DAY_MS, settled, wall_clock};
 use crate::suite::{MONDAY, open};
-use crate::{DAY_MS, settled, wall_clock};
 
 pub(crate) async fn captured_text_is_found_until_its_limits_take_it(
     url: &str,

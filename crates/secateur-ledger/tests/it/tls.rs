@@ -1,16 +1,12 @@
 //! TLS to a real PostgreSQL that takes nothing else: an address that asks for it gets it, with the
 //! certificate checked, or nothing.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod suite;
-
+use crate::suite::{open, row};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use secateur_ledger::testing::{Postgres, eventually};
 use secateur_ledger::{Ledger, LedgerError};
 use std::path::Path;
 use std::time::Duration;
-use suite::{open, row};
 
 /// A server whose certificate is for these names; the authority's certificate is written to `ca_file`.
 fn server_named(names: &[&str], ca_file: &Path) -> Postgres {

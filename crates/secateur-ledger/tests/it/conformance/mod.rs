@@ -1,22 +1,12 @@
 //! One suite, run on both databases: the same questions get the same answers.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests"
-)]
-
-#[path = "../burst/mod.rs"]
-mod burst;
 mod bursts;
 mod kept_texts;
 mod plain_walk;
-#[path = "../suite/mod.rs"]
-mod suite;
 
 use std::time::Duration;
 
+use crate::suite::{MONDAY, open, options, row};
 use bursts::{bursts_of_rows_are_found_like_others, the_way_back_shows_the_pages_of_the_way_there};
 use kept_texts::{
     captured_text_is_found_until_its_limits_take_it, comparisons_and_ended_sessions_are_kept,
@@ -28,7 +18,6 @@ use secateur_ledger::{
     Filter, GroupBy, Ledger, LedgerError, PassThrough, Retired, Row, Score, StackEvent,
     StackEventKind, Switch, id_time,
 };
-use suite::{MONDAY, open, row};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -310,7 +299,7 @@ async fn old_rows_go_and_sums_stay(url: &str, folder: &std::path::Path) {
         .await
         .unwrap();
     ledger.close().await;
-    let mut options = suite::options(url, &folder.join("spool"));
+    let mut options = options(url, &folder.join("spool"));
     options.keep_days = 1;
     let ledger = Ledger::open(options).await.unwrap();
     let mut left = usize::MAX;
@@ -339,7 +328,7 @@ async fn untouched_requests_leave_sums_where_no_rows_are_wanted(
     url: &str,
     folder: &std::path::Path,
 ) {
-    let mut options = suite::options(url, &folder.join("spool"));
+    let mut options = options(url, &folder.join("spool"));
     options.pass_through = PassThrough::Sums;
     let ledger = Ledger::open(options).await.unwrap();
     let rows: Vec<Row> = (0..900).map(row).collect();
