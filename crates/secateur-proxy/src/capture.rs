@@ -1,7 +1,7 @@
 //! Keeps what was cut, for workloads that ask for it.
 //!
-//! Off the request's path. A body that finds all hands busy is left out: the next request of its
-//! conversation carries the same cuts again.
+//! Off the request's path. Bodies that wait are bounded in bytes. One that finds no room is left out: the next request of
+//! its conversation carries the same cuts again.
 //!
 //! **Invariant:** a text is kept as long as its conversation goes on, because every request that cuts it
 //! again renews it.
@@ -21,8 +21,12 @@ use tokio::sync::Semaphore;
 
 use crate::surface::Surfaces;
 
-/// Bodies that are worked on or wait at a time.
-const HANDS: usize = 8;
+/// Bodies that are worked on at a time.
+const AT_ONCE: usize = 8;
+/// Room for bodies that are worked on or wait, in units of [`UNIT_BYTES`]: 64 MiB.
+const ROOM: u32 = 1024;
+/// What a body takes at least.
+const UNIT_BYTES: usize = 64 << 10;
 
 /// A text is not written again before this has passed.
 const RENEW_AFTER: Duration = Duration::from_secs(900);
@@ -37,7 +41,8 @@ type Key = (Arc<str>, RecallId);
 pub(crate) struct Capture {
     ledger: Ledger,
     written: Mutex<HashMap<Key, Instant>>,
-    hands: Arc<Semaphore>,
+    room: Arc<Semaphore>,
+    at_once: Arc<Semaphore>,
     surfaces: Arc<Surfaces>,
 }
 
@@ -76,20 +81,25 @@ impl Capture {
         Self {
             ledger,
             written: Mutex::default(),
-            hands: Arc::new(Semaphore::new(HANDS)),
+            room: Arc::new(Semaphore::new(ROOM as usize)),
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
             surfaces,
         }
     }
 
     /// Keeps what was cut. Returns at once.
     pub(crate) fn keep(self: &Arc<Self>, cut: CutRequest) {
-        let Ok(hand) = Arc::clone(&self.hands).try_acquire_owned() else {
+        let units = u32::try_from(cut.body.len().div_ceil(UNIT_BYTES)).unwrap_or(ROOM);
+        let room = Arc::clone(&self.room).try_acquire_many_owned(units.clamp(1, ROOM));
+        let Ok(room) = room else {
             self.count(&cut.workload, "busy", 1);
             return;
         };
         let capture = Arc::clone(self);
         tokio::spawn(async move {
-            let _hand = hand;
+            let _room = room;
+            // The semaphore is never closed.
+            let _turn = capture.at_once.acquire().await;
             let finder = Arc::clone(&capture);
             let looked = tokio::task::spawn_blocking(move || {
                 let (new, known) = finder.find(&cut);
