@@ -8,6 +8,8 @@
 //! **Invariant:** a note says only what was counted in this text.
 //! **Invariant:** the result depends on the text and the budget alone.
 
+#![deny(missing_docs)]
+
 use std::borrow::Cow;
 use std::ops::Range;
 

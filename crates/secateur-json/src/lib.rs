@@ -5,6 +5,8 @@
 //! on request, and an [`OffsetMap`] maps offsets in the decoded text back to the raw
 //! bytes, so that a cut next to `caf\u00e9` leaves the escape as it was.
 
+#![deny(missing_docs)]
+
 mod block;
 mod compact;
 mod cursor;

@@ -14,7 +14,9 @@ pub struct LineBuffer {
 /// without.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodedLines<'t> {
+    /// The text.
     pub bytes: &'t [u8],
+    /// Where its lines end.
     pub line_ends: &'t [u32],
 }
 

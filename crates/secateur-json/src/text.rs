@@ -17,7 +17,9 @@ pub struct JsonStr {
 /// and nothing else has. Texts that are spelled so are equal where their raw bytes are.
 #[derive(Clone, Copy, Debug)]
 pub struct Spelled<'a> {
+    /// The bytes between the quotes.
     pub raw: &'a str,
+    /// Bytes of the text that they spell.
     pub decoded_len: usize,
 }
 
@@ -218,6 +220,8 @@ impl JsonStr {
     }
 }
 
+/// The text that the bytes between the quotes of a literal spell.
+#[must_use]
 pub fn unescaped(raw: &str) -> String {
     let mut out = Vec::new();
     unescape_into(raw, &mut out);

@@ -4,6 +4,8 @@
 //! Recording never blocks and never fails: rows go through a bounded queue to the ledger's own threads,
 //! and to a spool on disk while the database is slow or gone.
 
+#![deny(missing_docs)]
+
 mod audit_table;
 mod captured;
 mod control;

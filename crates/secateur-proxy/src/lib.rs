@@ -7,6 +7,8 @@
 //! **Invariants:** response bytes are never altered or buffered. A request whose workload has no
 //! mechanic on is not buffered either. Whatever goes wrong in the chain, the original body goes out.
 
+#![deny(missing_docs)]
+
 mod access;
 pub mod audit;
 mod canary;

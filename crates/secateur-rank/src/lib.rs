@@ -18,6 +18,8 @@
 //! `neighbours` are one kind of evidence each, and `meaning` (over `wordpiece` and `table`) the likeness of meaning;
 //! `coverage` says how much links count; `blend` adds them up; `select` decides what stays.
 
+#![deny(missing_docs)]
+
 mod blend;
 mod bm25;
 pub mod chunks;

@@ -11,6 +11,8 @@
 //!
 //! The definitions of the bill, `ids` and `lines` are in [`price`] and [`targets`], that of `outcomes` in [`outcomes`].
 
+#![deny(missing_docs)]
+
 mod agent;
 mod body;
 mod conversation_cost;

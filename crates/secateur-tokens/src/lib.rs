@@ -16,6 +16,8 @@
 //! the `usageMetadata` of recorded requests; `cargo run -p secateur-tokens --example calibrate`
 //! prints how it was found.
 
+#![deny(missing_docs)]
+
 use std::sync::OnceLock;
 
 use tiktoken::CoreBpe;
